@@ -1,0 +1,52 @@
+# `make up` starts FABER, `make test` tests it; both work from a bare checkout.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: up test check bench format lock
+.DELETE_ON_ERROR:
+
+# pip checks every hash, so next year's set-up gives the same tree.
+.venv/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "FABER needs Python 3.11 or newer; set PYTHON=…" >&2; exit 1; }
+	@test -d .venv || { echo "Setting up .venv (once) …" >&2; $(PYTHON) -m venv .venv; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . >&2
+	@touch $@
+
+.venv/installed-dev: requirements-dev.lock .venv/installed
+	@echo "Installing what tests need (once) …" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
+	@touch $@
+
+up: .venv/installed
+	@exec $(BIN)/faber up
+
+# Browser tests use the system's Chromium; as root it is fetched when it is not there.
+test: .venv/installed-dev
+	@sh tests/browser/install.sh
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -m "database or postgres"
+
+check: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	FABER_BASE_URL=https://faber.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+bench: .venv/installed-dev
+	$(BIN)/python -m bench
+
+format: .venv/installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: .venv/installed
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		-q pyproject.toml --group build -o requirements.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		-q pyproject.toml --group dev -o requirements-dev.lock

@@ -1,0 +1,1 @@
+"""How fast a run stops and goes on, measured on both databases in one go."""

@@ -1,0 +1,91 @@
+"""`make bench`: prints a table and writes bench/results/latest.json."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests import postgres
+
+RESULTS = Path(__file__).parent / "results" / "latest.json"
+
+COLUMNS = (
+    ("runs", "runs there"),
+    ("started_per_second", "start→paused /s"),
+    ("completed_per_second", "answer→completed /s"),
+    ("latency_p50_ms", "answer→step p50 ms"),
+    ("latency_p95_ms", "p95 ms"),
+    ("inbox_p50_ms", "50 of the inbox, ms"),
+)
+
+
+def main() -> None:
+    rows = [*measure("sqlite", ""), *measure("postgresql", postgres.start())]
+    print(table(rows))
+    for name in ("sqlite", "postgresql"):
+        print(growth(name, [row for row in rows if row["database"] == name]))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2) + "\n")
+    print(f"written to {RESULTS.relative_to(Path.cwd())}")
+
+
+def measure(name: str, database_url: str) -> list[dict[str, object]]:
+    """One database in a process of its own, on a scratch data directory."""
+    with tempfile.TemporaryDirectory(prefix="faber-bench-") as folder:
+        environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "faber_site.settings",
+            "FABER_DATA_DIR": folder,
+            "FABER_DATABASE_URL": database_url,
+            "FABER_PYTHON_STEPS": "bench.steps",
+            "FABER_WORKERS": "2",
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.workload"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    return [{"database": name, **row} for row in json.loads(done.stdout)]
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    heads = ["database", *(title for _, title in COLUMNS)]
+    body = [[str(row["database"]), *(str(row[key]) for key, _ in COLUMNS)] for row in rows]
+    widths = [max(len(line[i]) for line in [heads, *body]) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in [heads, *body]
+    )
+
+
+def growth(name: str, rows: list[dict[str, object]]) -> str:
+    """Ratios within one run of the benchmark: only these may be compared."""
+    few, many = rows[0], rows[-1]
+
+    def ratio(key: str) -> float:
+        return float(str(many[key])) / float(str(few[key]))
+
+    return (
+        f"{name}: with {many['runs']} runs instead of {few['runs']}, latency ×"
+        f"{ratio('latency_p50_ms'):.2f}, start→paused ×{ratio('started_per_second'):.2f}, "
+        f"answer→completed ×{ratio('completed_per_second'):.2f}"
+    )
+
+
+def machine() -> dict[str, object]:
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""The five-step workload on one database: pauses after step 2, three steps after the answer."""
+
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import django
+
+WORKLOAD = {
+    "id": "bench",
+    "phases": {
+        "frame": {"steps": [{"id": "one", "python": "bench.steps:note"}]},
+        "architect": {
+            "steps": [{"id": "two", "python": "bench.steps:note", "requires_approval": True}]
+        },
+        "build": {"steps": [{"id": "three", "python": "bench.steps:note"}]},
+        "evaluate": {"steps": [{"id": "four", "python": "bench.steps:note"}]},
+        "release": {"steps": [{"id": "five", "python": "bench.steps:note"}]},
+    },
+}
+BURST = 100
+SEQUENTIAL = 60
+FEW, MANY = 100, 20_000
+
+
+def main() -> None:
+    django.setup()
+    from django.core.management import call_command  # noqa: PLC0415  after the settings
+
+    from bench import filling  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    rows = []
+    with worker():
+        burst(10)  # warm: imports, connections, the planner's first look at the tables
+        for there in (FEW, MANY):
+            filling.fill_up_to(there)
+            rows.append({"runs": there, **measured()})
+    print(json.dumps(rows))
+
+
+@contextlib.contextmanager
+def worker() -> Iterator[None]:
+    """The same processes that `faber work` starts."""
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "work"],
+        cwd=Path(__file__).parent.parent,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        if "ready" not in process.stdout.readline():
+            raise RuntimeError("the worker did not become ready")
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def measured() -> dict[str, object]:
+    bursts = [burst(BURST) for _ in range(3)]
+    delays = [delay for _ in range(SEQUENTIAL) for delay in [one_delay()]]
+    return {
+        "started_per_second": round(statistics.median(b[0] for b in bursts), 1),
+        "completed_per_second": round(statistics.median(b[1] for b in bursts), 1),
+        "latency_p50_ms": round(statistics.median(delays) * 1000, 1),
+        "latency_p95_ms": round(statistics.quantiles(delays, n=20)[-1] * 1000, 1),
+        "inbox_p50_ms": round(statistics.median(inbox() for _ in range(20)) * 1000, 1),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def burst(count: int) -> tuple[float, float]:
+    """Runs per second to the pause, and from the answers to completion."""
+    began = time.perf_counter()
+    runs = [start() for _ in range(count)]
+    wait_until(lambda: states(runs, "awaiting_feedback") == count)
+    paused = time.perf_counter()
+    for run in runs:
+        answer(run)
+    wait_until(lambda: states(runs, "completed") == count)
+    return count / (paused - began), count / (time.perf_counter() - paused)
+
+
+def one_delay() -> float:
+    """Seconds from issuing an answer to the first resumed step's code, in the worker process."""
+    from runs.models import StepAttempt  # noqa: PLC0415
+
+    run = start()
+    wait_until(lambda: states([run], "awaiting_feedback") == 1)
+    issued = time.time()
+    answer(run)
+    wait_until(lambda: states([run], "completed") == 1)
+    response = StepAttempt.objects.get(run_id=run, step="three").response or {}
+    return float(response["details"]["at"]) - issued
+
+
+def inbox() -> float:
+    from feedback.models import FeedbackRequest  # noqa: PLC0415
+
+    began = time.perf_counter()
+    list(FeedbackRequest.objects.filter(status="pending").select_related("run__project")[:50])
+    return time.perf_counter() - began
+
+
+def start() -> int:
+    from runs import engine, workflow_files  # noqa: PLC0415
+    from runs.domain.actors import POLICY  # noqa: PLC0415
+    from runs.domain.merge import make_plan  # noqa: PLC0415
+    from runs.models import Project  # noqa: PLC0415
+
+    chain = workflow_files.load_definition(WORKLOAD, workspace=None)
+    project, _ = Project.objects.get_or_create(name="faber/bench")
+    order = engine.Start(
+        plan=make_plan(chain.workflows).plan, project=project, workspace=Path("/"), actor=POLICY
+    )
+    return engine.start(order)[0].pk
+
+
+def answer(run: int) -> None:
+    from feedback.answering import respond  # noqa: PLC0415
+    from feedback.models import FeedbackRequest  # noqa: PLC0415
+    from runs.domain.actors import Actor, Source  # noqa: PLC0415
+
+    reviewer = Actor(
+        name="bench", source=Source.API, method="token", groups=frozenset({"reviewer"})
+    )
+    request = FeedbackRequest.objects.values_list("request_id", flat=True).get(
+        run_id=run, status="pending"
+    )
+    respond(request, "approve", actor=reviewer)
+
+
+def states(runs: list[int], status: str) -> int:
+    from runs.models import Run  # noqa: PLC0415
+
+    return Run.objects.filter(pk__in=runs, status=status).count()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the workload did not get there")
+        time.sleep(0.005)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""All settings: the environment decides, nothing has to be set."""
+
+import secrets
+import shlex
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from faber_site import env
+
+PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent
+# An installed wheel carries templates and static files inside the package.
+RESOURCES = CHECKOUT if (CHECKOUT / "manage.py").exists() else PACKAGE
+
+# From a checkout the data stays with it, so that `faber` sees the same runs from any folder.
+FABER_DATA_DIR = Path(
+    env.text("FABER_DATA_DIR") or (CHECKOUT if RESOURCES == CHECKOUT else Path.cwd()) / "var"
+).resolve()
+FABER_DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _secret_key() -> str:
+    """The key from the environment, or the one made once for this data directory."""
+    if given := env.text("FABER_SECRET_KEY"):
+        return given
+    file = FABER_DATA_DIR / "secret_key"
+    try:
+        with file.open("x") as new:
+            file.chmod(0o600)
+            new.write(secrets.token_urlsafe(50))
+    except FileExistsError:
+        pass
+    return file.read_text()
+
+
+SECRET_KEY = _secret_key()
+DEBUG = env.flag("FABER_DEBUG")
+
+FABER_HOST = env.text("FABER_HOST", "127.0.0.1")
+FABER_PORT = env.number("FABER_PORT", 8000, least=1, most=65535)
+FABER_BASE_URL = env.text("FABER_BASE_URL", f"http://{FABER_HOST}:{FABER_PORT}").rstrip("/")
+_address = urlsplit(FABER_BASE_URL)
+if _address.scheme not in ("http", "https") or not _address.hostname:
+    raise ImproperlyConfigured(
+        f"FABER_BASE_URL={FABER_BASE_URL!r} is not accepted; use an address like https://faber.example.org."
+    )
+ALLOWED_HOSTS = list(env.names("FABER_ALLOWED_HOSTS")) or [
+    _address.hostname,
+    FABER_HOST,
+    "127.0.0.1",
+    "localhost",
+]
+CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
+
+FABER_WORKERS = env.number("FABER_WORKERS", 12, least=1, most=200)
+FABER_AGENT_COMMAND = tuple(
+    env.parsed(
+        "FABER_AGENT_COMMAND",
+        "claude -p --output-format json",
+        shlex.split,
+        "a command line as a shell would split it",
+    )
+)
+FABER_PYTHON_STEPS = env.names("FABER_PYTHON_STEPS")
+FABER_STEP_TIMEOUT = env.number("FABER_STEP_TIMEOUT", 3600, least=1)
+FABER_SELF_APPROVAL = env.choice("FABER_SELF_APPROVAL", "allow", ("allow", "refuse"))
+# How long a worker that stopped reporting keeps its step, and how often it reports.
+FABER_LEASE_SECONDS = env.number("FABER_LEASE_SECONDS", 8, least=2, most=3600)
+# `runs` calls this when a run must ask: the one place that points upwards.
+FABER_ASKER = "feedback.asking"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "django_q",
+    "template_partials",
+    "runs",
+    "feedback",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "faber_site.urls"
+WSGI_APPLICATION = "faber_site.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [RESOURCES / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": env.database("FABER_DATABASE_URL", FABER_DATA_DIR / "faber.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# The queue is a hint, the run's row is the truth: jobs have no timeout, and leases and the sweep
+# bring back what a dead worker held. The repeat after a day only clears the dead worker's row.
+Q_CLUSTER = {
+    "name": "faber",
+    "orm": "default",
+    "broker_class": "runs.queue.WokenBroker",
+    "workers": FABER_WORKERS,
+    "queue_limit": 1,
+    "bulk": 1,
+    "timeout": -1,  # none; None would be warned about at every start
+    "retry": 24 * 3600,
+    "max_attempts": 1,
+    "ack_failures": True,
+    "catch_up": False,
+    "save_limit": -1,
+    "poll": 1,
+    "scheduler": False,
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [RESOURCES / "static"]
+WHITENOISE_USE_FINDERS = True
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "login"
+
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+CSRF_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+if _address.scheme == "https":
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        # django-q2 installs a handler of its own unless this logger has one.
+        "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "runs": {"level": "INFO"},
+        "feedback": {"level": "INFO"},
+    },
+}

@@ -1,0 +1,58 @@
+"""Requests and responses, to look at and never to change."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.admin import OfARunAdmin, ReadOnlyAdmin
+
+if TYPE_CHECKING:
+    _Inline = admin.TabularInline[Any, Any]
+else:
+    _Inline = admin.TabularInline
+
+
+class ResponseInline(_Inline):
+    model = FeedbackResponse
+    fields = ["response", "action", "comment", "decides", "identity", "received_at"]
+    can_delete = False
+    extra = 0
+
+    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return request.user.is_active and request.user.is_staff
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(FeedbackRequest)
+class FeedbackRequestAdmin(OfARunAdmin):
+    list_display = ["request_id", "run", "type", "status", "phase", "step", "requested_at"]
+    list_filter = ["status", "type", "phase", "requested_at"]
+    search_fields = ["request_id", "run__run_id", "prompt"]
+    exclude = ["artifacts"]
+    readonly_fields = ["revisions"]
+    inlines = [ResponseInline]
+
+    @admin.display(description="artifacts")
+    def revisions(self, asked: FeedbackRequest) -> str:
+        # By hand, because the field itself would fetch the content of every file.
+        return ", ".join(str(artifact) for artifact in asked.artifacts.defer("content"))
+
+
+@admin.register(FeedbackResponse)
+class FeedbackResponseAdmin(ReadOnlyAdmin):
+    list_display = ["request", "response", "action", "identity", "decides", "received_at"]
+    list_filter = ["action", "decides", "received_at"]
+    search_fields = ["request__request_id", "response", "comment", "identity"]
+    raw_id_fields = ["request", "user"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FeedbackResponse]:
+        return super().get_queryset(request).select_related("request")

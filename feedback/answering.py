@@ -1,0 +1,163 @@
+"""Records an answer and sends its run on; every channel ends here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs import engine, permissions
+from runs.domain import telling
+from runs.domain.actors import Actor
+from runs.domain.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
+from runs.domain.questions import Action, Choice, Gate, resolve
+from runs.models import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What was said beside the option."""
+
+    comment: str = ""
+    items: Sequence[Mapping[str, object]] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.comment.strip() or self.items)
+
+
+def respond(
+    request_id: str,
+    answer: str,
+    *,
+    actor: Actor,
+    words: Words | None = None,
+    seal: str = "",
+) -> FeedbackResponse:
+    """Take one answer: first come, first served, bound to what its author saw."""
+    said = words or Words()
+    with transaction.atomic():
+        request, run = _locked(request_id)
+        _check_open(request)
+        earlier = list(request.responses.all())
+        permissions.check_may_answer(
+            actor, run, reviewers=request.reviewers, already={each.identity for each in earlier}
+        )
+        if seal and seal != request.seal:
+            raise Stale(seal=request.seal)
+        choice = resolve(request.feedback_type, request.choices, answer)
+        if choice.needs_words and not said:
+            raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
+        decides = _decides(choice, earlier, request.quorum)
+        response = _record(request, choice, said, actor, decides=decides)
+        _go_on(run, request, response, actor)
+    return response
+
+
+def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
+    """The request and its run, locked in the one order that cannot deadlock: run first."""
+    found = FeedbackRequest.objects.filter(request_id=request_id).values_list("run_id").first()
+    if found is None:
+        raise NotFound(f"There is no request {request_id}.")
+    run = Run.objects.select_for_update().get(pk=found[0])
+    request = FeedbackRequest.objects.select_for_update().get(request_id=request_id)
+    return request, run
+
+
+def _check_open(request: FeedbackRequest) -> None:
+    if request.status == FeedbackRequest.Status.PENDING:
+        return
+    decision = request.decision
+    if decision is None:
+        raise Refused(f"The request {request.request_id} was {request.status}; nothing is asked.")
+    raise AlreadyAnswered(
+        f"Already answered: {decision.who} chose {_shortened(decision.response)} "
+        f"({decision.source}, {decision.received_at:%Y-%m-%d %H:%M:%S} UTC).",
+        who=decision.who,
+        what=decision.response,
+        when=decision.received_at.isoformat(),
+        source=decision.source,
+    )
+
+
+def _record(
+    request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, *, decides: bool
+) -> FeedbackResponse:
+    return FeedbackResponse.objects.create(
+        request=request,
+        response=choice.response,
+        action=choice.action.value,
+        comment=said.comment.strip(),
+        items=[dict(item) for item in said.items],
+        skipped=choice.skipped,
+        decides=decides,
+        user_id=actor.user_id,
+        identity=actor.identity,
+        provided_by=actor.describe(),
+        seal=request.seal,
+        received_at=timezone.now(),
+    )
+
+
+def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
+    """Going on needs the whole quorum to say the same; any other answer decides alone."""
+    if choice.action is not Action.CONTINUE:
+        return True
+    return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
+
+
+def _go_on(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+    action = Action(response.action)
+    received = telling.answered(
+        request.feedback_type,
+        response.response,
+        phase=request.phase,
+        step=request.step,
+        request_id=request.request_id,
+        actor=actor,
+    )
+    if not response.decides:
+        engine.tell(run, [received])
+        return
+    request.status = FeedbackRequest.Status.ANSWERED
+    request.closed_at = response.received_at
+    request.save(update_fields=["status", "closed_at"])
+    approval = telling.approval(
+        request.feedback_type,
+        action,
+        phase=request.phase,
+        step=request.step,
+        request_id=request.request_id,
+        response=response.response,
+        actor=actor,
+    )
+    engine.resume(
+        run,
+        gate=Gate(request.gate),
+        action=action,
+        approved_gate=request.gate_key,
+        request_id=request.request_id,
+        feedback=_feedback(request, response),
+        told=[received, *approval],
+    )
+
+
+def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:
+    """What the next step is told of the answer."""
+    told: dict[str, object] = {
+        "request_id": request.request_id,
+        "type": request.type,
+        "response": response.response,
+        "comment": response.comment,
+        "items": response.items,
+        "provided_by": response.provided_by,
+        # The exact step that asked, whatever step hears of it.
+        "resume_point": request.resume_point,
+    }
+    if response.skipped:
+        told["skipped"] = True
+    return told
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"

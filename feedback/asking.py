@@ -1,0 +1,73 @@
+"""Opens requests when a run stops, and withdraws them when it ends."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from feedback import answering
+from feedback.models import FeedbackRequest
+from feedback.shapes import decision_shape, option_shape
+from runs.domain.actors import POLICY
+from runs.domain.ids import make_request_id
+from runs.domain.plan import Unit
+from runs.domain.questions import Question
+from runs.models import Artifact, Run
+
+
+def open_request(
+    run: Run, unit: Unit, question: Question, gate_key: str, shown: Sequence[Artifact]
+) -> str:
+    """Put a question to people, in the transaction that parks its run."""
+    now = timezone.now()
+    request = FeedbackRequest(
+        request_id=make_request_id(now, os.urandom(3)),
+        run=run,
+        type=question.type.value,
+        gate=question.gate.value,
+        gate_key=gate_key,
+        prompt=question.prompt,
+        options=[option_shape(option) for option in question.options],
+        context=dict(question.context),
+        phase=unit.phase.value,
+        step=unit.step.id,
+        step_index=unit.index,
+        reviewers=list(question.reviewers),
+        quorum=question.quorum,
+        requested_at=now,
+    )
+    request.seal = seal_of(request, shown, run.plan_hash)
+    request.save(force_insert=True)
+    if shown:
+        request.artifacts.set(shown)
+    return request.request_id
+
+
+def approve_by_policy(request_id: str) -> None:
+    """The workflow allows this gate to be approved without a person; that is on record too."""
+    request = FeedbackRequest.objects.get(request_id=request_id)
+    answering.respond(request_id, request.choices[0].value, actor=POLICY)
+
+
+def withdraw(run: Run, reason: str) -> None:
+    FeedbackRequest.objects.filter(run=run, status=FeedbackRequest.Status.PENDING).update(
+        status=FeedbackRequest.Status.CANCELLED, closed_at=timezone.now()
+    )
+
+
+def decisions(run: Run) -> list[dict[str, object]]:
+    requests = FeedbackRequest.objects.filter(run=run).prefetch_related("responses")
+    return [decision_shape(request) for request in requests]
+
+
+def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str) -> str:
+    """A hash of what the reviewer sees and decides on, and of nothing else."""
+    meaning = [
+        request.request_id,
+        [(artifact.path, artifact.revision, artifact.sha256) for artifact in shown],
+        [(option["value"], option["action"]) for option in request.options],
+        plan_hash,
+    ]
+    return hashlib.sha256(json.dumps(meaning, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""The form an answer is given with: options, words, and a field for each question."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from feedback.answering import Words
+from feedback.models import FeedbackRequest
+from runs.domain.errors import FaberError, InvalidAnswer
+from runs.domain.questions import FeedbackType
+
+
+class AnswerForm(forms.Form):
+    response = forms.CharField(required=False, strip=False)  # the button that was pressed
+    seal = forms.CharField(required=False, widget=forms.HiddenInput)
+    comment = forms.CharField(
+        label="Comment", required=False, widget=forms.Textarea({"rows": 5, "dir": "auto"})
+    )
+
+    def __init__(self, asked: FeedbackRequest, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, initial={"seal": asked.seal})
+        self.asks_for_words = asked.feedback_type is FeedbackType.CLARIFICATION
+        self._questions: dict[str, str] = {}
+        for number, question in enumerate(_questions(asked), start=1):
+            name = f"question-{number}"
+            self.fields[name] = _field(question)
+            self._questions[name] = str(question.get("question", ""))
+
+    @property
+    def questions(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._questions]
+
+    @property
+    def answer(self) -> str:
+        """The option that was chosen, or the text that answers the questions."""
+        return self._text("response") or self._composed() or self._text("comment")
+
+    @property
+    def words(self) -> Words:
+        if self._text("response"):
+            return Words(comment=self.typed)
+        # Without answers to the questions the comment is the answer, not something beside it.
+        return Words(comment=self._text("comment") if self._composed() else "")
+
+    @property
+    def seen(self) -> str:
+        return self._text("seal")
+
+    @property
+    def typed(self) -> str:
+        """Everything the person wrote, to be copied when it could not be recorded."""
+        return "\n\n".join(part for part in (self._composed(), self._text("comment")) if part)
+
+    def check(self) -> None:
+        if not self.is_valid():
+            raise InvalidAnswer("Something in the form cannot be read.")
+
+    def kept(self, asked: FeedbackRequest, error: FaberError) -> "AnswerForm":
+        """The same words once more, for the request as it is now and with what is wrong."""
+        form = AnswerForm(asked, {**dict(self.data.items()), "seal": asked.seal})
+        if isinstance(error, InvalidAnswer):
+            form._point_out(error)
+        return form
+
+    def _point_out(self, error: InvalidAnswer) -> None:
+        """Put the sentence at the field that can mend it, and the cursor with it."""
+        name = next(iter(self._questions), "comment") if self.asks_for_words else "comment"
+        if self.is_valid():
+            self.add_error(name, str(error))
+        name = next((name for name in self.errors if name in self.fields), name)
+        self.fields[name].widget.attrs["autofocus"] = True
+
+    def _composed(self) -> str:
+        given = {
+            question: text
+            for name, question in self._questions.items()
+            if (text := self._text(name))
+        }
+        if len(self._questions) == 1:
+            return next(iter(given.values()), "")
+        return "\n".join(f"{question}: {text}" for question, text in given.items())
+
+    def _text(self, name: str) -> str:
+        value = str(self.cleaned_data.get(name) or "") if self.is_bound and self.is_valid() else ""
+        return value.replace("\r\n", "\n")
+
+
+def _questions(asked: FeedbackRequest) -> list[Mapping[str, Any]]:
+    given = asked.context.get("questions")
+    return [q for q in given if isinstance(q, Mapping)] if isinstance(given, list) else []
+
+
+def _field(question: Mapping[str, Any]) -> forms.Field:
+    label = str(question.get("question", ""))
+    if options := question.get("options"):
+        return forms.ChoiceField(
+            label=label,
+            required=False,
+            choices=[(str(option), str(option)) for option in options],
+            widget=forms.RadioSelect,
+        )
+    return forms.CharField(
+        label=label, required=False, widget=forms.Textarea({"rows": 2, "dir": "auto"})
+    )

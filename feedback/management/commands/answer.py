@@ -1,0 +1,35 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from feedback import answering
+from feedback.answering import Words
+from feedback.shapes import request_shape
+from runs import beats, inputs, surroundings
+from runs.console import FaberCommand, Reply
+from runs.layout import one_line
+
+
+class Command(FaberCommand):
+    help = "Answer a request; a worker goes on with its run."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("request", metavar="REQUEST", help="its id, such as fr-20261116-a1b2c3")
+        parser.add_argument("response", metavar="RESPONSE", help="option, number or alias")
+        words = parser.add_mutually_exclusive_group()
+        words.add_argument("--comment", default="", metavar="TEXT", help="words beside it")
+        words.add_argument("--comment-file", metavar="F", help="words from a file, or from -")
+
+    def reply(self, **options: Any) -> Reply:
+        file = options["comment_file"]
+        response = answering.respond(
+            options["request"],
+            options["response"],
+            actor=surroundings.cli_actor(),
+            words=Words(comment=inputs.read_text(file) if file else options["comment"]),
+        )
+        request = response.request
+        if response.decides and not beats.worker_is_alive():
+            self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")
+        chosen = f"{one_line(response.response)} by {response.who}"
+        return Reply(document=request_shape(request), text=f"{request.request_id}: {chosen}")

@@ -1,0 +1,59 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from feedback.models import FeedbackRequest
+from feedback.shapes import request_shape
+from runs import layout, permissions, surroundings
+from runs.console import FaberCommand, Reply
+
+
+class Command(FaberCommand):
+    help = "List every open request, the oldest first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", metavar="P", help="only of this project")
+        parser.add_argument("--mine", action="store_true", help="only those you may answer")
+
+    def reply(self, **options: Any) -> Reply:
+        requests = FeedbackRequest.objects.filter(
+            status=FeedbackRequest.Status.PENDING
+        ).select_related("run__project")
+        if options["project"]:
+            requests = requests.filter(run__project__name__iexact=options["project"])
+        shown = list(requests)
+        if options["mine"]:
+            shown = _mine(shown)
+        return Reply(
+            document={"items": [request_shape(r) for r in shown], "next_cursor": None},
+            text=self._table(shown) if shown else "Nothing waits for an answer.",
+        )
+
+    def _table(self, requests: list[FeedbackRequest]) -> str:
+        return layout.columns(
+            ("REQUEST", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "QUESTION"),
+            [_row(request) for request in requests],
+            colour=self.in_colour,
+        )
+
+
+def _row(request: FeedbackRequest) -> tuple[object, ...]:
+    return (
+        request.request_id,
+        request.run.project.name,
+        request.run.work_id,
+        request.type,
+        f"{request.phase}:{request.step}",
+        layout.age(request.requested_at),
+        request.prompt,
+    )
+
+
+def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:
+    actor = surroundings.cli_actor()
+    return [
+        request
+        for request in requests
+        if not permissions.refusal_to_answer(actor, request.run, request.reviewers)
+        and not request.responses.filter(identity=actor.identity).exists()
+    ]

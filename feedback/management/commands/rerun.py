@@ -1,0 +1,31 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from feedback.attending import Attendant
+from runs import starting, surroundings
+from runs.console import FaberCommand, Reply
+from runs.finding import find_run
+
+
+class Command(FaberCommand):
+    help = "Run the same again: a new run, on the workflow as it is now."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
+        parser.add_argument(
+            "--autonomy", default="", metavar="LEVEL", help="overrides the workflow"
+        )
+        parser.add_argument("--phase", metavar="A,B", help="only these phases")
+
+    def reply(self, **options: Any) -> Reply:
+        actor = surroundings.cli_actor()
+        attendant = Attendant(actor, self.say, prompts=True)
+        run, claim = starting.rerun(
+            find_run(options["run"]),
+            actor,
+            autonomy=options["autonomy"],
+            phases=() if options["phase"] is None else tuple(options["phase"].split(",")),
+            worker=attendant.worker,
+        )
+        return attendant.attend(run, claim)

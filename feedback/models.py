@@ -1,0 +1,116 @@
+"""Questions put to people, and the answers on record; one of each is a constraint."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from runs.domain.questions import Action, FeedbackType, Gate, Option
+from runs.models import Artifact, Run, choices
+
+
+class FeedbackRequest(models.Model):
+    """A question put to people; it stays open until somebody answers or the run ends."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        ANSWERED = "answered"
+        CANCELLED = "cancelled"
+        SUPERSEDED = "superseded"
+
+    request_id = models.CharField(max_length=40, unique=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="requests")
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    type = models.CharField(max_length=20, choices=choices(FeedbackType))
+    gate = models.CharField(max_length=20, choices=choices(Gate))
+    gate_key = models.CharField(max_length=300, blank=True)
+    prompt = models.TextField()
+    options = models.JSONField(default=list)
+    context = models.JSONField(default=dict, blank=True)
+    phase = models.CharField(max_length=20)
+    step = models.CharField(max_length=150)
+    step_index = models.PositiveIntegerField(null=True, blank=True)
+    reviewers = models.JSONField(default=list, blank=True)
+    quorum = models.PositiveIntegerField(default=1)
+    artifacts = models.ManyToManyField(Artifact, blank=True, related_name="requests")
+    seal = models.CharField(max_length=64)
+    shown_on_cli = models.BooleanField(default=False)
+    requested_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["requested_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"], condition=Q(status="pending"), name="one_pending_request"
+            )
+        ]
+        indexes = [models.Index(fields=["status", "requested_at"], name="requests_by_status")]
+
+    def __str__(self) -> str:
+        return self.request_id
+
+    @property
+    def feedback_type(self) -> FeedbackType:
+        return FeedbackType(self.type)
+
+    @property
+    def choices(self) -> tuple[Option, ...]:
+        return tuple(
+            Option(
+                value=option["value"],
+                action=Action(option["action"]),
+                description=option.get("description", ""),
+                needs_words=option.get("needs_words", False),
+            )
+            for option in self.options
+        )
+
+    @property
+    def decision(self) -> "FeedbackResponse | None":
+        """The response that decided, if one has."""
+        return next((r for r in self.responses.all() if r.decides), None)
+
+    @property
+    def resume_point(self) -> dict[str, object]:
+        return {"phase": self.phase, "step": self.step, "step_index": self.step_index}
+
+
+class FeedbackResponse(models.Model):
+    """An answer on record: who, what, where, when. Rows are only added."""
+
+    request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="responses")
+    response = models.TextField()
+    action = models.CharField(max_length=20, choices=choices(Action))
+    comment = models.TextField(blank=True)
+    items = models.JSONField(default=list, blank=True)
+    skipped = models.BooleanField(default=False)
+    decides = models.BooleanField(default=True)  # False while a quorum is not reached
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    identity = models.CharField(max_length=250)
+    provided_by = models.JSONField()
+    seal = models.CharField(max_length=64)
+    received_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["received_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["request"], condition=Q(decides=True), name="one_deciding_response"
+            ),
+            models.UniqueConstraint(fields=["request", "identity"], name="one_response_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.response} by {self.who}"
+
+    @property
+    def who(self) -> str:
+        return str(self.provided_by.get("user", ""))
+
+    @property
+    def source(self) -> str:
+        return str(self.provided_by.get("source", ""))

@@ -1,0 +1,45 @@
+"""The address the site listens on."""
+
+import errno
+import http.client
+import socket
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+BACKLOG = 2048
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
+
+
+class AddressError(Exception):
+    """A sentence for whoever chose the address."""
+
+
+def listen() -> socket.socket:
+    host, port = settings.FABER_HOST, settings.FABER_PORT
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AddressError(
+                f"Port {port} on {host} is taken; stop what uses it or set FABER_PORT."
+            ) from error
+        reason = error.strerror or error
+        raise AddressError(f"FABER cannot listen on {host} port {port}: {reason}.") from error
+
+
+def answers(path: str) -> bool:
+    """Whether the site answers this path with 200, asked as the proxy in front of it would."""
+    public = urlsplit(settings.FABER_BASE_URL)
+    host = ANYWHERE.get(settings.FABER_HOST, settings.FABER_HOST)
+    asking = http.client.HTTPConnection(host, settings.FABER_PORT, timeout=2)
+    try:
+        asking.request(
+            "GET", path, headers={"Host": public.netloc, "X-Forwarded-Proto": public.scheme}
+        )
+        return asking.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asking.close()

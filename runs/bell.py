@@ -1,0 +1,126 @@
+"""Rings when a job was queued, so that an idle cluster need not look every moment."""
+
+import hashlib
+import os
+import select
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import Protocol
+
+from django.conf import settings
+from django.db import connections, transaction
+
+CHANNEL = "faber_jobs"
+# The address of a socket holds 108 bytes, 104 on a Mac; a process id follows the folder.
+LONGEST_FOLDER = 90
+
+
+class Bell(Protocol):
+    """Where one process waits for the ring."""
+
+    def wait(self, seconds: float) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def ring(alias: str) -> None:
+    """Wake every waiting cluster when the caller's transaction commits."""
+    connection = connections[alias]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    else:
+        transaction.on_commit(_knock, using=alias)
+
+
+def listen(alias: str) -> Bell:
+    """Hear every ring from now on, also those that come before the first wait."""
+    if connections[alias].vendor == "postgresql":
+        return NotifiedBell(alias)
+    try:
+        return SocketBell()
+    except OSError:  # a file system without sockets
+        return SilentBell()
+
+
+class NotifiedBell:
+    """PostgreSQL carries the ring to every host."""
+
+    def __init__(self, alias: str) -> None:
+        # Not the broker's connection, which Django closes when it is old; the same parameters.
+        self._connection = connections.create_connection(alias)
+        with self._connection.cursor() as cursor:
+            cursor.execute(f"LISTEN {CHANNEL}")
+
+    def wait(self, seconds: float) -> None:
+        with self._connection.wrap_database_errors:
+            for _ in self._connection.connection.notifies(timeout=seconds, stop_after=1):
+                pass
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class SocketBell:
+    """Each process has a socket of its own, so that two clusters never take each other's rings."""
+
+    def __init__(self) -> None:
+        folder = _folder()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._path = folder / str(os.getpid())
+        self._open()
+
+    def wait(self, seconds: float) -> None:
+        if not self._path.exists():  # cleared away; without it nobody could ring again
+            self.close()
+            self._open()
+        select.select([self._socket], [], [], seconds)
+        try:
+            while self._socket.recv(16):
+                pass
+        except BlockingIOError:
+            return
+
+    def close(self) -> None:
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _open(self) -> None:
+        self._path.unlink(missing_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self._socket.bind(str(self._path))
+        self._path.chmod(0o600)
+
+
+class SilentBell:
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def close(self) -> None: ...
+
+
+def _knock() -> None:
+    try:
+        doors = list(_folder().iterdir())
+    except FileNotFoundError:  # no cluster has been here yet
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as knocker:
+        knocker.setblocking(False)
+        for door in doors:
+            try:
+                knocker.sendto(b"1", str(door))
+            except ConnectionRefusedError:  # its process is gone
+                door.unlink(missing_ok=True)
+            except OSError:  # too many rings unheard: it is awake
+                continue
+
+
+def _folder() -> Path:
+    folder = Path(settings.FABER_DATA_DIR) / "bells"
+    if len(os.fsencode(folder)) <= LONGEST_FOLDER:
+        return folder
+    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"faber-bells-{name}"

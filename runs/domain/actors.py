@@ -1,0 +1,59 @@
+"""Who does something, through which channel, and what they may do there."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Source(StrEnum):
+    WEB = "web"
+    CLI = "cli"
+    ISSUE_COMMENT = "issue_comment"
+    API = "api"
+    MCP = "mcp"
+    PARALLEL_COORDINATION = "parallel_coordination"
+    POLICY = "policy"
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    REVIEWER = "reviewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """A person as a channel knows them; the label is shown, the identity decides."""
+
+    name: str
+    source: Source
+    method: str
+    email: str = ""
+    account: str = ""  # the operating-system account behind a command line
+    user_id: int | None = None
+    groups: frozenset[str] = frozenset()
+    is_agent: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What makes two answers the same person's."""
+        if self.user_id is not None:
+            return f"user:{self.user_id}"
+        return f"{self.source.value}:{self.account or self.name}"
+
+    def has_role(self, *roles: Role) -> bool:
+        return any(role.value in self.groups for role in roles)
+
+    def describe(self) -> dict[str, object]:
+        """The seeds' `provided_by`, without the time."""
+        described = {
+            "user": self.name,
+            "source": self.source.value,
+            "method": self.method,
+            "email": self.email,
+            "account": self.account,
+        }
+        return {key: value for key, value in described.items() if value}
+
+
+POLICY = Actor(name="policy", source=Source.POLICY, method="allow_destructive_auto")

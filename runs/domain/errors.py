@@ -1,0 +1,71 @@
+"""The errors people are told about: each is a sentence for the person who can act on it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input, and where it stands."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class FaberError(Exception):
+    """Something went wrong."""
+
+    code = "error"
+
+    def __init__(self, message: str | None = None, **details: object) -> None:
+        super().__init__(message or self.__doc__ or "")
+        self.details = details
+
+
+class NotFound(FaberError):
+    """There is no such thing."""
+
+    code = "not_found"
+
+
+class Refused(FaberError):
+    """The present state does not allow this."""
+
+    code = "refused"
+
+
+class NotAllowed(Refused):
+    """You may not do this."""
+
+    code = "not_allowed"
+
+
+class AlreadyAnswered(Refused):
+    """This request is already answered."""
+
+    code = "already_answered"
+
+
+class Stale(Refused):
+    """What you saw has changed since; look at it again before you answer."""
+
+    code = "stale"
+
+
+class InvalidAnswer(Refused):
+    """That is not one of the options."""
+
+    code = "invalid_response"
+
+
+class Invalid(FaberError):
+    """The input is not valid."""
+
+    code = "invalid"
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

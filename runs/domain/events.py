@@ -1,0 +1,114 @@
+"""What a run's history may say: thirty-seven types of event and how one is written down."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+
+class EventType(StrEnum):
+    WORKFLOW_START = "workflow_start"
+    WORKFLOW_COMPLETE = "workflow_complete"
+    WORKFLOW_ERROR = "workflow_error"
+    WORKFLOW_CANCELLED = "workflow_cancelled"
+    WORKFLOW_RESUMED = "workflow_resumed"
+    WORKFLOW_RERUN = "workflow_rerun"
+    PHASE_START = "phase_start"
+    PHASE_SKIP = "phase_skip"
+    PHASE_COMPLETE = "phase_complete"
+    PHASE_ERROR = "phase_error"
+    STEP_START = "step_start"
+    STEP_COMPLETE = "step_complete"
+    STEP_ERROR = "step_error"
+    STEP_RETRY = "step_retry"
+    STEP_SKIP = "step_skip"
+    FEEDBACK_REQUEST = "feedback_request"
+    FEEDBACK_RECEIVED = "feedback_received"
+    DECISION_POINT = "decision_point"
+    APPROVAL_REQUEST = "approval_request"
+    APPROVAL_GRANTED = "approval_granted"
+    APPROVAL_DENIED = "approval_denied"
+    RETRY_LOOP_ENTER = "retry_loop_enter"
+    RETRY_LOOP_EXIT = "retry_loop_exit"
+    ARTIFACT_CREATE = "artifact_create"
+    ARTIFACT_MODIFY = "artifact_modify"
+    COMMIT_CREATE = "commit_create"
+    BRANCH_CREATE = "branch_create"
+    PR_CREATE = "pr_create"
+    PR_MERGE = "pr_merge"
+    SPEC_GENERATE = "spec_generate"
+    SPEC_VALIDATE = "spec_validate"
+    TEST_RUN = "test_run"
+    DOCS_UPDATE = "docs_update"
+    CHECKPOINT = "checkpoint"
+    SKILL_INVOKE = "skill_invoke"
+    AGENT_INVOKE = "agent_invoke"
+    HOOK_EXECUTE = "hook_execute"
+
+
+# Spellings other writers used for the same thing; understood when read, never written.
+ALIASES: Mapping[str, EventType] = {
+    "approval_requested": EventType.APPROVAL_REQUEST,
+    "artifact_created": EventType.ARTIFACT_CREATE,
+    "phase_fail": EventType.PHASE_ERROR,
+    "step_fail": EventType.STEP_ERROR,
+    "step_failed": EventType.STEP_ERROR,
+    "workflow_fail": EventType.WORKFLOW_ERROR,
+    "workflow_failed": EventType.WORKFLOW_ERROR,
+    "skill_invoked": EventType.SKILL_INVOKE,
+    "retry_attempt": EventType.STEP_RETRY,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Something that happened, before the history gave it a number."""
+
+    type: EventType
+    phase: str = ""
+    step: str = ""
+    status: str = ""
+    user: str = ""
+    source: str = "faber"
+    message: str = ""
+    duration_ms: int | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    artifacts: tuple[Mapping[str, object], ...] = ()
+    error: Mapping[str, object] | None = None
+
+
+def write(entry: Entry, *, number: int, at: datetime, run_id: str) -> dict[str, object]:
+    """The event as a run directory holds it; what is empty is left out."""
+    document: dict[str, object] = {
+        "event_id": number,
+        "type": entry.type.value,
+        "timestamp": timestamp(at),
+        "run_id": run_id,
+        "phase": entry.phase,
+        "step": entry.step,
+        "status": entry.status,
+        "user": entry.user,
+        "source": entry.source,
+        "message": entry.message,
+        "duration_ms": entry.duration_ms,
+        "metadata": dict(entry.metadata),
+        "artifacts": [dict(artifact) for artifact in entry.artifacts],
+        "error": dict(entry.error) if entry.error else None,
+    }
+    return {key: value for key, value in document.items() if value not in ("", None, {}, [])}
+
+
+def file_name(number: int, event_type: str) -> str:
+    return f"{number:03d}-{event_type}.json"
+
+
+def timestamp(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def chain(previous_hash: str, document: Mapping[str, object]) -> str:
+    """The hash that binds an event to every event before it."""
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(f"{previous_hash}\n{canonical}".encode()).hexdigest()

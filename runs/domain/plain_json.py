@@ -1,0 +1,40 @@
+"""Plain JSON values: made fit for any database, and read without surprises."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# JSON writes a NUL as an escape; an even number of backslashes before it are only backslashes.
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+def storable(document: object) -> object:
+    """A copy as plain JSON that any database keeps: no NUL, no lone surrogate, no NaN."""
+    text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace").decode()
+    text = _NUL.sub("\\1\N{REPLACEMENT CHARACTER}", text)
+    plain: object = json.loads(text, parse_constant=lambda _constant: None)
+    if _is_deep(plain):
+        raise ValueError("it is nested too deeply")
+    return plain
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(100):
+        objects = (item.values() for item in level if isinstance(item, dict))
+        lists = (item for item in level if isinstance(item, list))
+        level = [item for items in (*objects, *lists) for item in items]
+    return bool(level)
+
+
+def given(values: Mapping[str, object], key: str, kind: type[T]) -> T:
+    value = values.get(key)
+    return value if isinstance(value, kind) else kind()
+
+
+def quoted(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return f"{text[:80]}…" if len(text) > 80 else text

@@ -1,0 +1,95 @@
+"""Whether what was executed is what was planned, told from the history alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from runs.domain.events import EventType
+
+# The events a verdict needs; everything else in a history is beside the point.
+TELLING = (
+    EventType.STEP_START,
+    EventType.STEP_COMPLETE,
+    EventType.STEP_SKIP,
+    EventType.STEP_ERROR,
+    EventType.RETRY_LOOP_ENTER,
+)
+
+_LOOPED = ("build:", "evaluate:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The part of an event that verification reads."""
+
+    type: str
+    key: str  # phase:step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    reordered: tuple[str, ...] = ()
+    fabricated: tuple[str, ...] = ()
+
+    @property
+    def conforms(self) -> bool:
+        return not (self.missing or self.extra or self.reordered or self.fabricated)
+
+    def summary(self) -> str:
+        faults = [
+            f"{name}: {', '.join(keys)}"
+            for name in ("missing", "extra", "reordered", "fabricated")
+            if (keys := getattr(self, name))
+        ]
+        return "; ".join(faults) or f"{len(self.matched)} steps as planned"
+
+
+def verify(planned: Sequence[str], traces: Iterable[Trace]) -> Verdict:
+    """Compare the planned steps with the traces of what was executed, in order."""
+    order = {key: index for index, key in enumerate(planned)}
+    done: set[str] = set()
+    started: set[str] = set()
+    extra: dict[str, None] = {}
+    reordered: dict[str, None] = {}
+    fabricated: dict[str, None] = {}
+    for trace in traces:
+        if trace.type == EventType.RETRY_LOOP_ENTER:
+            # The loop does build and evaluate anew: what was done there counts no more.
+            done = {key for key in done if not key.startswith(_LOOPED)}
+        elif trace.key not in order:
+            extra[trace.key] = None
+        elif trace.type == EventType.STEP_START:
+            started.add(trace.key)
+            if any(earlier not in done for earlier in planned[: order[trace.key]]):
+                reordered[trace.key] = None
+        elif trace.type == EventType.STEP_SKIP:
+            done.add(trace.key)
+        elif trace.key not in started:
+            fabricated[trace.key] = None
+        else:
+            # One start carries one end: a second end needs a start of its own.
+            started.discard(trace.key)
+            if trace.type == EventType.STEP_COMPLETE:
+                done.add(trace.key)
+    return Verdict(
+        matched=tuple(key for key in planned if key in done),
+        missing=tuple(key for key in planned if key not in done),
+        extra=tuple(extra),
+        reordered=tuple(reordered),
+        fabricated=tuple(fabricated),
+    )
+
+
+def verify_so_far(planned: Sequence[str], traces: Iterable[Trace], *, reached: int) -> Verdict:
+    """The verdict at a gate: only the steps before it can be missing yet."""
+    verdict = verify(planned, traces)
+    due = set(planned[:reached])
+    return Verdict(
+        matched=verdict.matched,
+        missing=tuple(key for key in verdict.missing if key in due),
+        extra=verdict.extra,
+        reordered=verdict.reordered,
+        fabricated=verdict.fabricated,
+    )

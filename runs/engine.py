@@ -1,0 +1,260 @@
+"""The only module that changes a run: start, claim, settle, resume, cancel."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from runs import artifacts, queue, recording, recovery
+from runs.domain import planner, results, telling
+from runs.domain.actors import Actor
+from runs.domain.errors import Refused
+from runs.domain.events import Entry
+from runs.domain.ids import make_run_id
+from runs.domain.phases import Phase
+from runs.domain.plan import Plan, Unit
+from runs.domain.planner import Decision
+from runs.domain.questions import Action, Gate
+from runs.domain.status import RunStatus
+from runs.executors.orders import Outcome
+from runs.models import Project, Run, StepAttempt
+from runs.transition import ADVANCE, Transition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Everything a run is started with; nothing of it changes afterwards."""
+
+    plan: Plan
+    project: Project
+    workspace: Path
+    actor: Actor
+    workflow_ref: str = ""
+    work_id: str = ""
+    target: str = ""
+    prompt: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, object] = field(default_factory=dict)
+    rerun_of: Run | None = None
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A step that this worker, and nobody else, is to execute now."""
+
+    run: Run
+    attempt: StepAttempt
+    unit: Unit
+
+
+def start(order: Start, *, worker: str = "") -> tuple[Run, Claim | None]:
+    """Begin a run; with a worker its first step is claimed at once, else the queue gets it."""
+    with transaction.atomic():
+        run = _new_run(order)
+        change = Transition(run)
+        change.worker = worker
+        if order.rerun_of:
+            change.tell(telling.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
+        change.tell(telling.run_started(_launch(run, order), order.actor))
+        attempt = change.apply(planner.begin(change.plan, change.facts))
+        change.write()
+    return run, _claimed(run, attempt, worker)
+
+
+def claim(run_pk: int, worker: str) -> Claim | None:
+    """Take the step a run stands at, unless somebody has it or the run is parked."""
+    with transaction.atomic():
+        run = _locked(run_pk)
+        if run.state is not RunStatus.IN_PROGRESS:
+            return None
+        attempt = run.attempts.filter(status__in=StepAttempt.OPEN).first()
+        if attempt is None or attempt.is_remote:
+            return None
+        change = Transition(run)
+        change.worker = worker
+        if attempt.status == StepAttempt.Status.QUEUED:
+            change.start_attempt(attempt, worker)
+            attempt.save(update_fields=["status", "worker", "started_at", "lease_until"])
+        elif attempt.lease_until and attempt.lease_until < change.now:
+            taken = recovery.take_over(change, attempt)
+            if taken is None:
+                change.write()
+                return None
+            attempt = taken
+        else:
+            return None
+        change.write()
+    return _claimed(run, attempt, worker)
+
+
+def settle(held: Claim, outcome: Outcome, found: tuple[artifacts.Found, ...] = ()) -> Claim | None:
+    """Record what a step handed back and decide; returns the next step when there is one."""
+    with transaction.atomic():
+        run = _locked(held.run.pk)
+        attempt = StepAttempt.objects.select_for_update().get(pk=held.attempt.pk)
+        if attempt.status != StepAttempt.Status.RUNNING or attempt.worker != held.attempt.worker:
+            recording.record_late(attempt, outcome.result)
+            return None
+        change = Transition(run)
+        change.worker = attempt.worker
+        recording.record(change, attempt, held.unit, outcome, found)
+        change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
+        following = change.apply(
+            planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
+        )
+        run.warnings_total += len(outcome.result.warnings)
+        change.write()
+    return _claimed(run, following, attempt.worker)
+
+
+def bring_back(run_pk: int) -> None:
+    """Take a step from a worker that stopped reporting, and queue it for another."""
+    with transaction.atomic():
+        run = _locked(run_pk)
+        attempt = run.attempts.filter(status=StepAttempt.Status.RUNNING).first()
+        change = Transition(run)
+        if attempt and attempt.lease_until and attempt.lease_until < change.now:
+            recovery.take_over(change, attempt)
+            change.write()
+
+
+def keep(attempt_pk: int, worker: str, *, progress: str) -> bool:
+    """Renew a lease and show what the step printed; False when the step is no longer ours."""
+    until = timezone.now() + timedelta(seconds=settings.FABER_LEASE_SECONDS)
+    return bool(
+        StepAttempt.objects.filter(
+            pk=attempt_pk, worker=worker, status=StepAttempt.Status.RUNNING
+        ).update(lease_until=until, progress=progress)
+    )
+
+
+def resume(
+    run: Run,
+    *,
+    gate: Gate,
+    action: Action,
+    approved_gate: str,
+    request_id: str,
+    feedback: Mapping[str, object],
+    told: Sequence[Entry],
+) -> None:
+    """Go on from an answer; the caller holds the run's lock and writes the answer with it."""
+    change = Transition(run)
+    change.feedback = feedback
+    change.tell(*told)
+    change.last = run.attempts.filter(
+        position=run.position, status=StepAttempt.Status.FINISHED
+    ).last()
+    if approved_gate and action is Action.CONTINUE:
+        run.approvals = {**run.approvals, approved_gate: request_id}
+    last_result = None
+    if change.last and change.last.response is not None:
+        last_result = results.read_response(change.last.response, step=change.last.key)
+        change.failure_context = recording.failure_context(
+            change, change.plan.units[run.position], last_result
+        )
+    change.apply(
+        planner.after_answer(change.plan, run.position, gate, action, last_result, change.facts)
+    )
+    change.write()
+
+
+def tell(run: Run, entries: Sequence[Entry]) -> None:
+    """Add to a locked run's history what does not move it."""
+    change = Transition(run)
+    change.tell(*entries)
+    change.write()
+
+
+def resume_stopped(run_pk: int, actor: Actor) -> Run:
+    """An operator sends a failed run on from the exact step it stopped at."""
+    with transaction.atomic():
+        run = _locked(run_pk)
+        if run.attempts.filter(status__in=StepAttempt.OPEN).exists():
+            queue.enqueue(ADVANCE, run.pk)  # a second job finds the step taken and ends
+            return run
+        if run.state not in (RunStatus.FAILED, RunStatus.IN_PROGRESS):
+            raise Refused(f"The run is {run.state.label}; only a stopped run can be resumed.")
+        change = Transition(run)
+        change.tell(telling.run_resumed(run.unit, actor))
+        if run.unit is None:
+            change.apply(Decision(move=planner.Complete(run.position)))
+        else:
+            change.apply(planner.arrive(change.plan, run.position, change.facts, action="retry"))
+        change.write()
+    return run
+
+
+def cancel(run_pk: int, *, reason: str, actor: Actor) -> Run:
+    with transaction.atomic():
+        run = _locked(run_pk)
+        if run.state.is_final:
+            raise Refused(f"The run is already {run.state.label}.")
+        change = Transition(run)
+        change.cancel(reason=reason, actor=actor)
+        change.write()
+    return run
+
+
+def _locked(run_pk: int) -> Run:
+    """The run's row, locked: taken before any lock on its request or attempt."""
+    locked = Run.objects.select_for_update(of=("self",)).select_related("project")
+    return locked.get(pk=run_pk)
+
+
+def _claimed(run: Run, attempt: StepAttempt | None, worker: str) -> Claim | None:
+    if attempt is None or not worker or attempt.status != StepAttempt.Status.RUNNING:
+        return None
+    return Claim(run=run, attempt=attempt, unit=run.frozen_plan.units[attempt.position])
+
+
+def _new_run(order: Start) -> Run:
+    uuid: UUID = uuid4()
+    return Run.objects.create(
+        uuid=uuid,
+        run_id=make_run_id(order.project.name, uuid),
+        project=order.project,
+        work_id=order.work_id,
+        target=order.target,
+        workflow_id=order.plan.workflow_id,
+        workflow_ref=order.workflow_ref,
+        autonomy=order.plan.autonomy.level.value,
+        workspace=str(order.workspace),
+        prompt=order.prompt,
+        inputs=dict(order.inputs),
+        phases=[phase.name.value for phase in order.plan.phases if not phase.left_out],
+        plan=order.plan.dump(),
+        plan_hash=order.plan.digest,
+        status=RunStatus.IN_PROGRESS.value,
+        started_by=order.actor.name,
+        started_by_user_id=order.actor.user_id,
+        started_by_account=order.actor.account,
+        environment=dict(order.environment),
+        rerun_of=order.rerun_of,
+    )
+
+
+def _launch(run: Run, order: Start) -> dict[str, object]:
+    return {
+        "work_id": run.work_id,
+        "target": run.target,
+        "workflow_id": run.workflow_id,
+        "autonomy": run.autonomy,
+        "phases": run.phases,
+        "plan_hash": run.plan_hash,
+        "triggered_by": order.actor.describe(),
+    }
+
+
+def _carried_failure(
+    change: Transition, attempt: StepAttempt, unit: Unit, outcome: Outcome
+) -> Mapping[str, object] | None:
+    """A failure in evaluate reaches every step of the build round it causes."""
+    own = recording.failure_context(change, unit, outcome.result)
+    return own or (attempt.failure_context if unit.phase is Phase.BUILD else None)

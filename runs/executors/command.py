@@ -1,0 +1,58 @@
+"""Executes `run` steps: a command that reads its briefing and prints a response, or just ends."""
+
+import shlex
+from functools import partial
+
+from runs.domain.results import Result, ResultStatus, failure, read_response
+from runs.executors.answers import last_json_object
+from runs.executors.launching import as_json, doubted, launch
+from runs.executors.orders import Order, Outcome, Rules, Watcher
+from runs.executors.output import last_lines
+from runs.executors.process import Finished
+
+ERROR_LINES = 20
+MESSAGE = 500
+
+
+def run_command(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
+    try:
+        argv = _argv(order)
+    except ValueError as error:
+        return Outcome(result=failure(f"The step's command cannot be read: {error}."))
+    return launch(
+        argv,
+        order=order,
+        rules=rules,
+        watcher=watcher,
+        feed=as_json(order.briefing),
+        read=partial(_read, order),
+    )
+
+
+def _argv(order: Order) -> list[str]:
+    run = order.step.run or ""
+    argv = shlex.split(run) if isinstance(run, str) else list(run)
+    if not argv or not argv[0]:
+        raise ValueError("it names no program")
+    return argv
+
+
+def _read(order: Order, finished: Finished) -> Result:
+    response = last_json_object(finished.stdout.text)
+    if response is not None:
+        return doubted(read_response(response, step=order.key), finished.exit_code)
+    if finished.exit_code == 0:
+        return _succeeded(order, finished)
+    return _failed(finished)
+
+
+def _succeeded(order: Order, finished: Finished) -> Result:
+    last = last_lines(finished.stdout.text, 1) or [f"{order.step.title} ended and said nothing."]
+    return Result(status=ResultStatus.SUCCESS, message=last[0].strip()[:MESSAGE])
+
+
+def _failed(finished: Finished) -> Result:
+    printed = finished.stderr.text if finished.stderr.text.strip() else finished.stdout.text
+    message = f"The command ended with exit code {finished.exit_code}."
+    tail = "\n".join(last_lines(printed, ERROR_LINES, characters=4_000))
+    return failure(message, errors=[tail or f"{message} It printed nothing."])

@@ -1,0 +1,63 @@
+"""What an executor is given, and what it hands back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from runs.domain.results import Result, failure
+from runs.domain.workflow import Step
+
+# A name that ends in * stands for every variable that begins like it.
+SITE_SECRETS = ("FABER_SECRET_KEY", "FABER_GITHUB_*", "FABER_DATABASE_URL", "FABER_NOTIFY_URLS")
+
+# Why a step was ended from outside, and what people are told about it.
+ENDINGS = {
+    "timeout": "The step did not end within {timeout:g} seconds.",
+    "stopped": "The step was stopped before it ended.",
+    "lost": "The step was killed from outside, with everything it had started.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One step to execute; its placeholders are filled."""
+
+    step: Step
+    key: str  # "phase:step"
+    briefing: dict[str, object]
+    workspace: Path
+    environment: Mapping[str, str]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    result: Result
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None  # None when nothing was started or nobody saw it end
+    ended: str = ""  # one of ENDINGS, when it did not end by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What this site lets steps do."""
+
+    agent_command: tuple[str, ...] = ()
+    python_prefixes: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = SITE_SECRETS
+
+
+class Watcher(Protocol):
+    """Whoever looks on while a step runs."""
+
+    def line(self, stream: str, text: str) -> None:
+        """A line was printed to "stdout" or "stderr"; long ones are cut, floods thinned out."""
+
+    def should_stop(self) -> bool:
+        """Asked at least every half second; true ends the step at once."""
+
+
+def ended_early(ended: str, order: Order) -> Result:
+    return failure(ENDINGS[ended].format(timeout=order.timeout))

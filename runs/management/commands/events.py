@@ -1,0 +1,25 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from runs.console import FaberCommand, Reply
+from runs.finding import find_run
+from runs.layout import event_line
+from runs.models import Event
+
+
+class Command(FaberCommand):
+    help = "Print a run's history, oldest event first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
+        parser.add_argument("--after", type=int, default=0, metavar="N", help="only later events")
+
+    def reply(self, **options: Any) -> Reply:
+        run = find_run(options["run"])
+        told = Event.objects.filter(run=run, number__gt=options["after"]).order_by("number")
+        documents: list[dict[str, object]] = list(told.values_list("document", flat=True))
+        return Reply(
+            document={"items": documents, "next_cursor": None},
+            text="\n".join(event_line(document) for document in documents),
+        )

@@ -1,0 +1,24 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from runs.console import FaberCommand, Reply
+from runs.exporting import export
+from runs.finding import find_run
+
+
+class Command(FaberCommand):
+    help = "Write a run as a run directory: state.json, metadata.json, events/."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
+        parser.add_argument("dir", metavar="DIR", help="an empty folder, or one yet to be made")
+
+    def reply(self, **options: Any) -> Reply:
+        run, folder = find_run(options["run"]), Path(options["dir"]).absolute()
+        export(run, folder)
+        return Reply(
+            document={"run_id": run.run_id, "directory": str(folder)},
+            text=f"{run.run_id} is in {folder}",
+        )

@@ -1,0 +1,13 @@
+from typing import Any
+
+from runs import inputs
+from runs.console import FaberCommand, Reply
+from runs.rendering import render
+
+
+class Command(FaberCommand):
+    help = "Turn markdown from standard input into the safe HTML the site shows."
+
+    def reply(self, **options: Any) -> Reply:
+        html = str(render(inputs.standard_text()).html)
+        return Reply(document={"html": html}, text=html)

@@ -1,0 +1,18 @@
+from runs import accounts, demo
+from runs.management.serving import ServingCommand
+from runs.models import Run
+
+
+class Command(ServingCommand):
+    help = "Start the site and the worker together."
+    has_site = True
+    has_cluster = True
+
+    def prepare(self) -> None:
+        self._owner = accounts.first_account()
+        if not Run.objects.exists():
+            demo.start_demo()
+
+    def news(self) -> dict[str, str]:
+        link, _expires = accounts.login_link(self._owner)
+        return {**super().news(), "sign_in": link}

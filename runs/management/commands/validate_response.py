@@ -1,0 +1,23 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from runs import inputs
+from runs.console import FaberCommand, Reply, verdict_reply
+from runs.domain.errors import Invalid
+from runs.domain.results import check_response, to_json
+
+
+class Command(FaberCommand):
+    help = "Check a skill response; every problem is told with its place."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="a JSON file, or - for standard input")
+
+    def reply(self, **options: Any) -> Reply:
+        try:
+            checked = check_response(inputs.read_json(options["file"]))
+        except Invalid as error:
+            return verdict_reply(error.problems, (), response=None)
+        response = to_json(checked.result) if checked.result else None
+        return verdict_reply(checked.errors, checked.warnings, response=response)

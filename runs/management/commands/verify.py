@@ -1,0 +1,24 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from runs import records
+from runs.console import DONE, FAILED, FaberCommand, Reply
+from runs.finding import find_run
+
+
+class Command(FaberCommand):
+    help = "Compare what a run executed with what it planned."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
+
+    def reply(self, **options: Any) -> Reply:
+        run = find_run(options["run"])
+        verdict = records.verdict_of(run)
+        judged = "conforms" if verdict.conforms else "diverged"
+        return Reply(
+            document=records.verdict_shape(verdict),
+            text=f"{run.run_id} {judged}: {verdict.summary()}",
+            exit_code=DONE if verdict.conforms else FAILED,
+        )

@@ -1,0 +1,6 @@
+from runs.management.serving import ServingCommand
+
+
+class Command(ServingCommand):
+    help = "Start the site alone; workers run elsewhere."
+    has_site = True

@@ -1,0 +1,6 @@
+from runs.management.serving import ServingCommand
+
+
+class Command(ServingCommand):
+    help = "Start a worker alone; the site runs elsewhere."
+    has_cluster = True

@@ -1,0 +1,35 @@
+"""What `runs` needs from outside: somebody who puts questions to people."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Protocol, cast
+
+from django.conf import settings
+
+from runs.domain.plan import Unit
+from runs.domain.questions import Question
+from runs.models import Artifact, Run
+
+
+class Asker(Protocol):
+    """Called inside the transaction that parks a run, and able to refuse."""
+
+    def open_request(
+        self, run: Run, unit: Unit, question: Question, gate_key: str, shown: Sequence[Artifact]
+    ) -> str:
+        """Put a question to people and return the request's id."""
+
+    def approve_by_policy(self, request_id: str) -> None:
+        """Answer a request that the workflow allows to be approved without a person."""
+
+    def withdraw(self, run: Run, reason: str) -> None:
+        """Cancel whatever the run still asks."""
+
+    def decisions(self, run: Run) -> list[dict[str, object]]:
+        """Every request of the run with its answer, oldest first, as plain values."""
+
+
+@cache
+def asker() -> Asker:
+    return cast("Asker", import_module(settings.FABER_ASKER))

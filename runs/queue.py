@@ -1,0 +1,122 @@
+"""The only door to the job queue: a job is a row of the caller's own transaction."""
+
+import logging
+import os
+import socket
+import time
+from datetime import datetime
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+from django.db.models import Min
+from django.utils import timezone
+from django_q.brokers.orm import ORM
+from django_q.conf import Conf
+from django_q.models import OrmQ
+from django_q.tasks import async_task
+
+from runs import bell
+
+logger = logging.getLogger(__name__)
+
+Job = tuple[int, str]
+
+
+def enqueue(function: str, *ids: int) -> None:
+    """Have a worker call the function, once the caller's transaction commits."""
+    # By position only: async_task takes keywords such as `group` and `timeout` for itself.
+    async_task(function, *ids)
+
+
+def waiting_since() -> datetime | None:
+    """When the oldest job that no cluster has taken yet was queued; None when none waits."""
+    oldest: datetime | None = (
+        _rows(Conf.CLUSTER_NAME)
+        .filter(lock__lte=timezone.now())
+        .aggregate(oldest=Min("lock"))["oldest"]
+    )
+    return oldest
+
+
+# A cluster also reads a queue that is its own, so that a beat cannot be answered by another one.
+
+
+def enqueue_for(session: int, function: str) -> None:
+    """Have the cluster with this session, and no other, call the function."""
+    async_task(function, cluster=_own_queue(session))
+
+
+def is_answered(session: int) -> bool:
+    """Whether the cluster has taken, executed and acknowledged all that was meant for it."""
+    return not _rows(_own_queue(session)).exists()
+
+
+def forget(session: int) -> None:
+    """Remove what a cluster that is gone will not answer any more."""
+    _rows(_own_queue(session)).delete()
+
+
+class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
+    """django-q2's queue in the database: in order, and woken by a bell instead of polling."""
+
+    _bell: bell.Bell | None = None
+    _bell_of = 0
+    _is_down = False
+
+    def enqueue(self, task: str) -> int:
+        number: int = super().enqueue(task)
+        bell.ring(Conf.ORM)
+        return number
+
+    def dequeue(self) -> list[Job] | None:
+        """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
+        try:
+            # The ear before the look: a job that comes between the two still rings.
+            ear = self._ear()
+            taken = self._take()
+            self._is_down = False
+            if not taken:
+                ear.wait(Conf.POLL)
+        except (InterfaceError, OperationalError) as error:
+            # django-q2's pusher would sleep ten seconds and end itself.
+            self._wait_for_the_database(error)
+            return None
+        return taken
+
+    def close(self) -> None:
+        if self._bell and self._bell_of == os.getpid():
+            self._bell.close()
+        self._bell = None
+
+    def _ear(self) -> bell.Bell:
+        if self._bell is None or self._bell_of != os.getpid():
+            self._bell = bell.listen(Conf.ORM)
+            self._bell_of = os.getpid()
+        return self._bell
+
+    def _take(self) -> list[Job]:
+        queues = (self.list_key, _own_queue(os.getsid(0)))
+        while True:
+            # The own queue has the longer name: "-key" puts a beat before the waiting jobs.
+            rows = self.get_connection().filter(key__in=queues, lock__lte=timezone.now())
+            row = rows.order_by("-key", "id").first()
+            if row is None:
+                return []
+            same = self.get_connection().filter(pk=row.pk, lock=row.lock)
+            if same.update(lock=self.timeout(row)):
+                return [(row.pk, row.payload)]
+
+    def _wait_for_the_database(self, error: Exception) -> None:
+        if not self._is_down:
+            logger.warning("The job queue cannot be read: %s", error)
+        self._is_down = True
+        self.close()
+        time.sleep(Conf.POLL)
+
+
+def _own_queue(session: int) -> str:
+    return f"{Conf.CLUSTER_NAME}@{socket.gethostname()[:60]}:{session}"
+
+
+def _rows(key: str) -> Any:  # a query set of OrmQ, which has no types
+    return OrmQ.objects.using(Conf.ORM).filter(key=key)

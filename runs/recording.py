@@ -1,0 +1,69 @@
+"""Writes down what a step handed back: its result, its output, its files."""
+
+from runs import artifacts
+from runs.domain import results, telling
+from runs.domain.plan import Unit
+from runs.domain.results import Result, ResultStatus
+from runs.executors.orders import Outcome
+from runs.models import StepAttempt, StepOutput
+from runs.transition import Transition
+
+
+def record(
+    change: Transition,
+    attempt: StepAttempt,
+    unit: Unit,
+    outcome: Outcome,
+    found: tuple[artifacts.Found, ...],
+) -> None:
+    result = outcome.result
+    attempt.status = StepAttempt.Status.FINISHED
+    attempt.finished_at = change.now
+    attempt.result = result.status.value
+    attempt.response = results.to_json(result)
+    attempt.files = [file.path for file in found if file.content is not None]
+    attempt.progress = ""
+    attempt.save(update_fields=["status", "finished_at", "result", "response", "files", "progress"])
+    if outcome.stdout or outcome.stderr:
+        StepOutput.objects.create(attempt=attempt, stdout=outcome.stdout, stderr=outcome.stderr)
+    tell_end(change, attempt, unit, result)
+    named = artifacts.named_by(result)
+    change.tell(*artifacts.keep(change.run, attempt, found))
+    change.tell(*artifacts.tell_named(change.run, attempt, named))
+    change.run.artifacts = {**change.run.artifacts, **named}
+    change.last = attempt
+
+
+def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Result) -> None:
+    """A failure is told at once; a success when whoever must see it has seen it."""
+    duration = attempt.duration_ms or 0
+    if unit.is_hook:
+        change.tell(telling.hook_executed(unit, result, duration_ms=duration))
+    elif result.status is ResultStatus.FAILURE:
+        change.tell(telling.step_failed(unit, result, attempt=attempt.number, duration_ms=duration))
+
+
+def record_late(attempt: StepAttempt, result: Result) -> None:
+    """The result of a lost lease is kept for the record and changes nothing."""
+    StepAttempt.objects.filter(pk=attempt.pk, response__isnull=True).update(
+        response=results.to_json(result)
+    )
+
+
+def failure_context(change: Transition, unit: Unit, result: Result) -> dict[str, object] | None:
+    """What the next execution must know of this failure."""
+    if result.status is not ResultStatus.FAILURE or unit.is_hook:
+        return None
+    return {
+        "retry_attempt": change.run.retry_count + 1,
+        "max_retries": change.plan.phase(unit.phase).max_retries,
+        "previous_failure": {
+            "phase": unit.phase.value,
+            "step": unit.step.id,
+            "error_message": result.message,
+            "errors": list(result.errors),
+            "failed_at": change.now.isoformat(),
+            "details": dict(result.details),
+        },
+        "suggestions": list(result.suggested_fixes),
+    }

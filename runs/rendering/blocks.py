@@ -1,0 +1,87 @@
+"""Markdown blocks as GitHub reads them, each with its source lines.
+
+Python-Markdown flattens lists nested by two spaces and keeps no positions. So markdown-it-py
+reads the blocks; the text inside them, and everything after, stays Python-Markdown's.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.etree.ElementTree import ElementTree
+
+from markdown import Markdown
+from markdown.blockparser import BlockParser
+from markdown.extensions import Extension
+from markdown_it import MarkdownIt
+from markdown_it.common.html_blocks import block_names
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import html_block as commonmark_html_block
+
+from runs.rendering import bounds, inlines
+from runs.rendering.document import Document
+from runs.rendering.headings import Headings
+from runs.rendering.tree import Tree
+
+_OPENS_HTML = re.compile(
+    rf"<(?:!--|(?:script|pre|style|textarea)(?=[\s>]|$)|/?(?:{'|'.join(block_names)})(?=\s|/?>|$))",
+    re.IGNORECASE | re.ASCII,
+)
+_OPTIONS = {"html": True, "tasklists": True, "alerts": True, "maxNesting": bounds.MAX_NESTING}
+
+
+class GfmBlocks(Extension):
+    """Takes the place of Python-Markdown's block parser."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__()
+        self._document = document
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        # They would expand the tabs of code and take HTML blocks out of their place.
+        md.preprocessors.deregister("normalize_whitespace")
+        md.preprocessors.deregister("html_block")
+        md.parser = TokenBlockParser(md, self._document)
+        md.references = self._document.references
+        inlines.read_as_github(md, self._document.raw_html)
+        md.treeprocessors.register(Headings(md, self._document.toc), "headings", 14)
+
+
+class TokenBlockParser(BlockParser):
+    """Builds the element tree from the tokens of markdown-it-py."""
+
+    def __init__(self, md: Markdown, document: Document) -> None:
+        super().__init__(md)
+        self._document = document
+
+    def parseDocument(self, lines: Iterable[str]) -> ElementTree:  # noqa: N802
+        source = list(lines)
+        tokens = self._tokens("\n".join(source))
+        tree = Tree(self.md, self._document, source)
+        for token in tokens:
+            if token.type == "inline":
+                self._document.work.spend_on_text(token.content)
+            tree.add(token)
+        self.root = tree.root
+        return ElementTree(self.root)
+
+    def _tokens(self, text: str) -> bounds.Tokens:
+        reader = _Reader("commonmark", _OPTIONS).enable("table")
+        interrupts = ["paragraph", "reference", "blockquote"]
+        reader.block.ruler.at("html_block", _html_block, {"alt": interrupts})
+        tokens = bounds.Tokens(self._document.work)
+        found: dict[str, Any] = {}
+        reader.block.parse(text, reader, found, tokens)
+        self._document.references.define(found)
+        return tokens
+
+
+class _Reader(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        """The sanitiser decides about addresses; here a refusal would only change the text."""
+        return True
+
+
+def _html_block(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Only known block tags: `<name>` on a line of its own is text with a placeholder."""
+    text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    return bool(_OPENS_HTML.match(text)) and commonmark_html_block(state, line, end, silent)

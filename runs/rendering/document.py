@@ -1,0 +1,26 @@
+"""What rendering finds out about one document."""
+
+from dataclasses import dataclass, field
+
+from runs.rendering.bounds import Work
+from runs.rendering.hidden import Hidden
+from runs.rendering.lines import LineStamp
+from runs.rendering.raw_html import RawHtml
+from runs.rendering.references import References
+
+
+@dataclass(frozen=True, slots=True)
+class TocEntry:
+    level: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    work: Work = field(default_factory=Work)
+    stamp: LineStamp = field(default_factory=LineStamp)
+    hidden: Hidden = field(default_factory=Hidden)
+    references: References = field(default_factory=References)
+    raw_html: RawHtml = field(default_factory=RawHtml)
+    toc: list[TocEntry] = field(default_factory=list)

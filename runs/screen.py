@@ -1,0 +1,99 @@
+"""What a screen shows that a pipe does not: colour, and a step at work; imported when needed."""
+
+import io
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.padding import Padding
+from rich.spinner import Spinner
+from rich.text import Text
+
+from runs.domain.results import Result, ResultStatus
+from runs.engine import Claim
+from runs.layout import duration, event_line, one_line
+from runs.watching import name_of
+
+SHOWN_LINES = 5
+
+_KEY = 28
+_MARKS: Mapping[ResultStatus, tuple[str, str]] = {
+    ResultStatus.SUCCESS: ("✓", "green"),
+    ResultStatus.WARNING: ("!", "yellow"),
+    ResultStatus.FAILURE: ("✗", "red"),
+    ResultStatus.PENDING_INPUT: ("?", "cyan"),
+}
+_STYLES = {
+    "completed": "green",
+    "in progress": "cyan",
+    "awaiting feedback": "yellow",
+    "failed": "red",
+    "cancelled": "dim",
+}
+
+
+class ScreenView:
+    """The step at work with its last lines; when it ends, one line is left of it."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._spinner = Spinner("dots", style="cyan")
+        self._live: Live | None = None
+        self._name = ""
+        self._began = 0.0
+        self._lines: tuple[str, ...] = ()
+
+    def say(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+    def event(self, document: Mapping[str, object]) -> None:
+        self._print(Text(event_line(document), style="dim"))
+
+    def step_begins(self, claim: Claim) -> None:
+        self._name, self._began, self._lines = name_of(claim), time.monotonic(), ()
+        self._live = Live(get_renderable=self._picture, console=self._console, transient=True)
+        self._live.start()
+
+    def line(self, stream: str, text: str) -> None:
+        # A new tuple each time: another thread draws it meanwhile.
+        self._lines = (*self._lines, one_line(text))[-SHOWN_LINES:]
+
+    def step_ends(self, claim: Claim, result: Result) -> None:
+        self.close()
+        mark, colour = _MARKS[result.status]
+        done = Text.assemble((f"  {mark} ", colour), self._title())
+        self._print(done.append(f"  {one_line(result.message)}", style="dim"))
+
+    def close(self) -> None:
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _print(self, text: Text) -> None:
+        self._console.print(text, no_wrap=True, overflow="ellipsis")
+
+    def _title(self) -> str:
+        return f"{self._name:<{_KEY}} {duration(time.monotonic() - self._began):>6}"
+
+    def _picture(self) -> Group:
+        self._spinner.update(text=self._title())
+        printed = (
+            Text(f"    {line}", style="dim", no_wrap=True, overflow="ellipsis")
+            for line in self._lines
+        )
+        return Group(Padding(self._spinner, (0, 0, 0, 2)), *printed)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Padded rows, cut to the screen; the first is the header, a run's status has its colour."""
+    page = io.StringIO()
+    console = Console(file=page, force_terminal=True, width=shutil.get_terminal_size().columns)
+    for number, row in enumerate(rows):
+        line = Text(style="" if number else "dim")
+        for cell in row:
+            line.append(cell, style=_STYLES.get(cell.rstrip(), ""))
+        line.rstrip()
+        console.print(line, no_wrap=True, overflow="ellipsis")
+    return page.getvalue().rstrip("\n")

@@ -1,0 +1,19 @@
+"""What the worker runs."""
+
+from runs import beats, driving, engine, recovery
+
+
+def advance_run(run_pk: int) -> None:
+    """Go on with a run until it parks."""
+    driving.drive(engine.claim(run_pk, driving.worker_name()))
+
+
+def sweep() -> None:
+    """Bring back what should be running and is not."""
+    for run_pk in recovery.find_lost():
+        engine.bring_back(run_pk)
+    recovery.requeue_stranded()
+
+
+def beat() -> None:
+    beats.record()

@@ -1,0 +1,86 @@
+"""Words for people: moments, durations, names of channels."""
+
+from datetime import UTC, datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+_CHANNELS = {
+    "web": "in the browser",
+    "cli": "on the command line",
+    "issue_comment": "in an issue comment",
+    "api": "through the API",
+    "mcp": "through MCP",
+    "parallel_coordination": "for a batch",
+    "policy": "by policy",
+}
+_MOMENT = '<time datetime="{}" title="{}">{}</time>'
+_AGE = '<time datetime="{}" title="{}" data-ago>{}</time>'
+
+
+@register.simple_tag
+def ago(moment: datetime | str | None) -> SafeString | str:
+    """How long ago, kept up to date by app.js, with the exact time behind it."""
+    when = _read(moment)
+    return (
+        format_html(_AGE, _machine(when), _exact(when), age(when, timezone.now())) if when else ""
+    )
+
+
+@register.simple_tag
+def at(moment: datetime | str | None) -> SafeString | str:
+    when = _read(moment)
+    return format_html(_MOMENT, _machine(when), _exact(when), _exact(when)) if when else ""
+
+
+@register.filter
+def duration(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return ""
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@register.filter
+def channel(source: str) -> str:
+    return _CHANNELS.get(source, source)
+
+
+@register.filter
+def plain(name: str) -> str:
+    """`awaiting_feedback` as it is spoken."""
+    return str(name).replace("_", " ")
+
+
+def age(then: datetime, now: datetime) -> str:
+    """The same words as `age` in app.js."""
+    seconds = max(0, int((now - then).total_seconds()))
+    if seconds < 45:
+        return "just now"
+    for most, unit, name in ((3600, 60, "min"), (86400, 3600, "h"), (14 * 86400, 86400, "d")):
+        if seconds < most:
+            return f"{max(1, seconds // unit)} {name} ago"
+    return f"{then.astimezone(UTC):%-d %b %Y}"
+
+
+def _exact(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%-d %b %Y, %H:%M:%S} UTC"
+
+
+def _machine(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _read(moment: datetime | str | None) -> datetime | None:
+    return parse_datetime(moment) if isinstance(moment, str) else moment

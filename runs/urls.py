@@ -1,0 +1,35 @@
+from django.urls import path, register_converter
+
+from runs import signing_in, views
+
+
+class RunIdConverter:
+    """`org/project/uuid`: one name with slashes in it."""
+
+    regex = r"[\w-]+/[\w-]+/[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+    def to_python(self, value: str) -> str:
+        return value.lower()
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(RunIdConverter, "run_id")
+
+urlpatterns = [
+    path("runs/", views.run_list, name="runs"),
+    path("runs/<run_id:run_id>/", views.run_page, name="run"),
+    path("runs/<run_id:run_id>/state.json", views.state, name="run-state"),
+    path(
+        "runs/<run_id:run_id>/artifacts/<int:revision>/<path:path>",
+        views.artifact,
+        name="run-artifact",
+    ),
+    path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),
+    path("runs/<run_id:run_id>/resume/", views.resume, name="run-resume"),
+    path("runs/<run_id:run_id>/rerun/", views.rerun, name="run-rerun"),
+    path("login/", signing_in.sign_in, name="login"),
+    path("login/link/<str:token>/", signing_in.sign_in_by_link, name="login-link"),
+    path("logout/", signing_in.sign_out, name="logout"),
+]

@@ -1,0 +1,105 @@
+"""Pages of runs."""
+
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import resolve_url
+from django.views.decorators.http import require_POST, require_safe
+
+from runs import accounts, engine, permissions, records, showing, starting
+from runs.finding import find_run
+from runs.forms import CancelForm, SearchForm
+from runs.models import Run
+from runs.pages import (
+    STOP_POLLING,
+    PageRequest,
+    SeeOther,
+    download,
+    fresh,
+    nothing_new,
+    page,
+    refusing,
+)
+
+
+@require_safe
+def run_list(request: PageRequest) -> HttpResponse:
+    form = SearchForm(request.GET)
+    leaf = showing.leaf(showing.found(*form.wanted), request.GET.get("page", ""))
+    return page(request, "runs/list.html", {"form": form, "leaf": leaf})
+
+
+@require_safe
+@refusing
+def run_page(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    if request.htmx:
+        return _news(request, run)
+    return page(request, "runs/run.html", _everything(request, run))
+
+
+@require_safe
+@refusing
+def state(_request: PageRequest, run_id: str) -> HttpResponse:
+    document = records.state_of(find_run(run_id))
+    return fresh(JsonResponse(document, json_dumps_params={"indent": 2, "ensure_ascii": False}))
+
+
+@require_safe
+@refusing
+def artifact(_request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
+    return download(find_run(run_id).revisions.all(), revision, path)
+
+
+@require_POST
+@refusing
+def cancel(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    actor = accounts.actor_of(request.user)
+    permissions.check_may_steer(actor, run)
+    form = CancelForm(request.POST)
+    if not form.is_valid():
+        return page(request, "runs/run.html", _everything(request, run, form), status=422)
+    engine.cancel(run.pk, reason=form.cleaned_data["reason"], actor=actor)
+    return SeeOther(resolve_url("run", run_id))
+
+
+@require_POST
+@refusing
+def resume(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    actor = accounts.actor_of(request.user)
+    permissions.check_may_steer(actor, run)
+    engine.resume_stopped(run.pk, actor)
+    return SeeOther(resolve_url("run", run_id))
+
+
+@require_POST
+@refusing
+def rerun(request: PageRequest, run_id: str) -> HttpResponse:
+    again, _ = starting.rerun(find_run(run_id), accounts.actor_of(request.user))
+    return SeeOther(resolve_url("run", again.run_id))
+
+
+def _news(request: PageRequest, run: Run) -> HttpResponse:
+    """What changed since the version the page shows; polling stops when the run rests."""
+    if request.GET.get("v") == showing.version(run):
+        return nothing_new()
+    status = STOP_POLLING if run.state.is_stopped else 200
+    if request.htmx.target == "progress":
+        context = {"progress": showing.progress_of(run)}
+        return page(request, "runs/_progress.html", context, status=status)
+    return page(request, "runs/run.html", _everything(request, run), part="live", status=status)
+
+
+def _everything(
+    request: PageRequest, run: Run, cancel_form: CancelForm | None = None
+) -> dict[str, Any]:
+    actor = accounts.actor_of(request.user)
+    all_events = request.GET.get("events") == "all"
+    return {
+        "shown": showing.shown(run, actor, all_events=all_events),
+        "run": run,
+        "all_events": all_events,
+        "cancel_form": cancel_form or CancelForm(),
+    }

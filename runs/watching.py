@@ -1,0 +1,70 @@
+"""Shows a run going on, on a screen or line by line."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from runs.domain.results import Result, ResultStatus
+from runs.driving import Observer
+from runs.engine import Claim
+from runs.layout import clean, duration, event_line, one_line
+
+_WORDS = {
+    ResultStatus.SUCCESS: "ok",
+    ResultStatus.WARNING: "warning",
+    ResultStatus.FAILURE: "failed",
+    ResultStatus.PENDING_INPUT: "asks",
+}
+
+
+class View(Observer, Protocol):
+    """An observer that can also be told things, and leaves the screen tidy."""
+
+    def say(self, line: str) -> None: ...
+
+    def event(self, document: Mapping[str, object]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def view_for(say: Callable[[str], None]) -> View:
+    """What suits standard error: a screen, or somebody's log."""
+    if not sys.stderr.isatty():
+        return PlainView(say)
+    from runs.screen import ScreenView  # noqa: PLC0415  pipes need not pay for rich
+
+    return ScreenView()
+
+
+class PlainView:
+    """One line for everything that happens, and for every line a step prints."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._began = 0.0
+
+    def say(self, line: str) -> None:
+        self._say(line)
+
+    def event(self, document: Mapping[str, object]) -> None:
+        self._say(event_line(document))
+
+    def step_begins(self, claim: Claim) -> None:
+        self._began = time.monotonic()
+        self._say(f"start    {name_of(claim)}")
+
+    def line(self, stream: str, text: str) -> None:
+        self._say(f"  | {clean(text)}")
+
+    def step_ends(self, claim: Claim, result: Result) -> None:
+        took = duration(time.monotonic() - self._began)
+        word = _WORDS[result.status]
+        self._say(f"{word:<8} {name_of(claim)} {took} {one_line(result.message)}")
+
+    def close(self) -> None: ...
+
+
+def name_of(claim: Claim) -> str:
+    number = claim.attempt.number
+    return f"{claim.unit.key} (attempt {number})" if number > 1 else claim.unit.key

@@ -1,0 +1,97 @@
+"""A real Chromium that may talk to the site under test and to nothing else."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Route, WebError
+from pytest_django.live_server_helper import LiveServer
+
+from runs import accounts
+from runs.domain.actors import Role
+
+# Playwright's own event loop makes Django think every query is made from asynchronous code.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# A browser reports honest codes as errors; these are the ones the pages give on purpose.
+_HONEST = re.compile(r"Failed to load resource: .* status of (401|409|410|422) ")
+
+OpenAs = Callable[..., Page]
+
+
+def _browser() -> str | None:
+    found = (shutil.which(name) for name in NAMES)
+    return os.environ.get("FABER_CHROMIUM") or next(filter(None, found), None)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    path = _browser()
+    if path is None:
+        pytest.skip(f"NO BROWSER: none of {', '.join(NAMES)} is installed; set FABER_CHROMIUM")
+    return {"executable_path": path, "args": list(FLAGS)}
+
+
+@pytest.fixture
+def roles(transactional_db: None) -> None:
+    """A test that commits empties every table when it ends, this one with the others."""
+    for role in Role:
+        Group.objects.get_or_create(name=role.value)
+
+
+@pytest.fixture
+def open_as(
+    roles: None, live_server: LiveServer, new_context: Callable[..., BrowserContext]
+) -> Iterator[OpenAs]:
+    """Opens a browser of their own for a person, signed in by a link, and watches it."""
+    problems: list[str] = []
+
+    def open_(name: str = "rita", role: Role = Role.REVIEWER, **options: Any) -> Page:
+        context = new_context(**{"base_url": live_server.url, **options})
+        _watch(context, live_server.url, problems)
+        page = context.new_page()
+        user = accounts.create(name, role=role)
+        address = accounts.login_link(user)[0].partition("/login/link/")[2]
+        page.goto(f"/login/link/{address}")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="Inbox").wait_for()
+        return page
+
+    yield open_
+    assert problems == []
+
+
+def _watch(context: BrowserContext, allowed: str, problems: list[str]) -> None:
+    def route(asked: Route) -> None:
+        if asked.request.url.startswith((allowed, "data:")):
+            asked.continue_()
+        else:
+            problems.append(f"asked for {asked.request.url}")
+            asked.abort()
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not _HONEST.match(message.text):
+            problems.append(f"{message.type} in the console: {message.text}")
+
+    def failed(error: WebError) -> None:
+        problems.append(f"script failed: {error.error}")
+
+    context.set_default_timeout(10_000)
+    context.route("**/*", route)
+    context.on("console", said)
+    context.on("weberror", failed)

@@ -1,0 +1,289 @@
+"""A real FABER on a scratch directory, and the processes it consists of."""
+
+import contextlib
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import client
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from django.utils import timezone
+from django_q import core_signing
+from django_q.signing import PickleSerializer
+
+from runs import processes
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+WORKERS = 3
+WORKER_NAMES = (processes.BUSY, processes.IDLE)
+# Starts a run with one step, which executes the script given.
+STARTER = """
+import sys, django
+django.setup()
+from pathlib import Path
+from tests import factories
+step = {"id": "slow", "run": ["sh", "-c", sys.argv[1]]}
+factories.start(factories.workflow({"build": [step]}), Path(sys.argv[2]))
+"""
+
+
+def eventually(condition: Callable[[], object], *, within: float) -> bool:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    pid: int
+    parent: int
+    session: int
+    name: str
+    command: str
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+class Attempt(NamedTuple):
+    status: str
+    worker: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Scratch:
+    """One data directory, and all that was started on it."""
+
+    folder: Path
+    port: int = 0
+    faber: subprocess.Popen[str] | None = None
+
+    def __post_init__(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+
+    def start(self, command: str) -> list[str]:
+        """Run a faber command and read what it says when it is ready."""
+        self.faber = self.run(command)
+        assert self.faber.stdout
+        first = self.faber.stdout.readline()
+        return [first, self.faber.stdout.readline()] if command == "up" else [first]
+
+    def run(self, command: str) -> subprocess.Popen[str]:
+        with self.log.open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, str(CHECKOUT / "manage.py"), command],
+                env=self._environment(),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def _environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("FABER_", "DJANGO_"))}
+        return kept | {
+            "FABER_DATA_DIR": str(self.folder),
+            "FABER_PORT": str(self.port),
+            "FABER_WORKERS": str(WORKERS),
+        }
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    # What it consists of: everything whose environment names this directory.
+
+    def processes(self) -> list[Process]:
+        mine = f"FABER_DATA_DIR={self.folder}\0".encode()
+        return [process for process in _all() if mine in _environment_of(process.pid)]
+
+    def pids(self) -> list[int]:
+        return [process.pid for process in self.processes()]
+
+    def leader(self, module: str) -> Process:
+        """The first process of the cluster or of the site."""
+        return _as_soon_as_there(lambda: self._leaders(module))
+
+    def sentinel(self) -> Process:
+        return _as_soon_as_there(lambda: self._below(self._leaders("cluster")))
+
+    def workers(self) -> list[Process]:
+        """The workers of the present cluster."""
+        sessions = [leader.pid for leader in self._leaders("cluster")]
+        return [p for p in self.processes() if p.session in sessions and p.name in WORKER_NAMES]
+
+    def idle_workers(self) -> list[Process]:
+        return [worker for worker in self.workers() if worker.name == processes.IDLE]
+
+    def has_all_workers_within(self, seconds: float) -> bool:
+        return eventually(lambda: len(self.idle_workers()) == WORKERS, within=seconds)
+
+    def pusher(self) -> Process:
+        bells = self.folder / "bells"
+        return _as_soon_as_there(
+            lambda: [p for p in self._helpers() if (bells / str(p.pid)).exists()]
+        )
+
+    def monitor(self) -> Process:
+        pusher = self.pusher()
+        return _as_soon_as_there(lambda: [p for p in self._helpers() if p != pusher])
+
+    def site_worker(self) -> Process:
+        return _as_soon_as_there(lambda: self._below(self._leaders("served")))
+
+    def _leaders(self, module: str) -> list[Process]:
+        assert self.faber
+        children = (p for p in self.processes() if p.parent == self.faber.pid)
+        return [p for p in children if module in p.command]
+
+    def _helpers(self) -> list[Process]:
+        return [p for p in self._below([self.sentinel()]) if p.name not in WORKER_NAMES]
+
+    def _below(self, parents: list[Process]) -> list[Process]:
+        pids = [parent.pid for parent in parents]
+        return [p for p in self.processes() if p.parent in pids]
+
+    # What it can do
+
+    def queue(self, function: str, *arguments: object) -> None:
+        """Queue a job from outside."""
+        package = {
+            "id": uuid4().hex,
+            "name": function,
+            "func": function,
+            "args": arguments,
+            "kwargs": {},
+            "started": timezone.now(),
+            "ack_failure": True,
+        }
+        secret = (self.folder / "secret_key").read_text()
+        payload = core_signing.dumps(package, key=secret, salt="faber", serializer=PickleSerializer)
+        self._sql(
+            "INSERT INTO django_q_ormq (key, payload, lock) VALUES ('faber', ?, ?)",
+            payload,
+            timezone.now().replace(tzinfo=None).isoformat(" "),
+        )
+
+    def start_run(self, script: str) -> None:
+        settings = {"DJANGO_SETTINGS_MODULE": "faber_site.settings", "PYTHONPATH": str(CHECKOUT)}
+        subprocess.run(
+            [sys.executable, "-c", STARTER, script, str(self.folder)],
+            env=self._environment() | settings,
+            check=True,
+        )
+
+    def attempts(self) -> list[Attempt]:
+        rows = self._sql("SELECT status, worker, reason FROM faber_runs_stepattempt ORDER BY id")
+        return [Attempt(*row) for row in rows]
+
+    def worker_of(self, attempt: int) -> Process:
+        """Who executes an attempt, as soon as somebody does."""
+        assert eventually(
+            lambda: [a.status for a in self.attempts()][attempt - 1 :] == ["running"], within=15
+        )
+        pid = int(self.attempts()[attempt - 1].worker.split(":")[1])
+        return next(p for p in self.processes() if p.pid == pid)
+
+    def _sql(self, statement: str, *values: str) -> list[tuple[str, ...]]:
+        with contextlib.closing(sqlite3.connect(self.folder / "faber.sqlite3", timeout=20)) as db:
+            rows = db.execute(statement, values).fetchall()
+            db.commit()
+            return rows
+
+    def works_within(self, seconds: float) -> bool:
+        """Whether jobs are executed again; the first ones may be lost with what was killed."""
+        sign = self.folder / f"job-{uuid4().hex}"
+        next_try = 0.0
+
+        def is_done() -> bool:
+            nonlocal next_try
+            if time.monotonic() >= next_try:
+                self.queue("pathlib.Path.touch", sign)
+                next_try = time.monotonic() + 1
+            return sign.exists()
+
+        return eventually(is_done, within=seconds)
+
+    def keep_a_worker_busy(self, *, seconds: int, then: Path) -> Process:
+        """Queue a job that takes a while and leaves a file; who has it."""
+        told = then.with_suffix(".worker")
+        script = f"echo $PPID > {told}.new; mv {told}.new {told}; sleep {seconds}; touch {then}"
+        self.queue("subprocess.run", ["sh", "-c", script])
+        assert eventually(told.exists, within=15)
+        return next(p for p in self.processes() if p.pid == int(told.read_text()))
+
+    def ask_to_end(self, number: signal.Signals) -> str:
+        """Send a signal and wait; what it still printed."""
+        assert self.faber
+        self.faber.send_signal(number)
+        printed, _ = self.faber.communicate(timeout=30)
+        assert self.faber.returncode == 0
+        return printed
+
+    def answers(self, path: str) -> bool:
+        asking = client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            asking.request("GET", path)
+            return asking.getresponse().status == client.OK
+        except OSError:
+            return False
+        finally:
+            asking.close()
+
+    def close(self) -> None:
+        for process in self.processes():
+            process.kill()
+        if self.faber:
+            self.faber.wait()
+            assert self.faber.stdout
+            self.faber.stdout.close()
+
+
+def _as_soon_as_there(find: Callable[[], list[Process]]) -> Process:
+    found: list[Process] = []
+
+    def is_there() -> bool:
+        found[:] = find()
+        return bool(found)
+
+    assert eventually(is_there, within=15)
+    return found[0]
+
+
+def _all() -> list[Process]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            stat = (entry / "stat").read_text()
+            start, end = stat.index("("), stat.rindex(")")
+            state, parent, _group, session = stat[end + 2 :].split()[:4]
+            if state not in "ZX":
+                process = Process(
+                    pid=int(entry.name),
+                    parent=int(parent),
+                    session=int(session),
+                    name=stat[start + 1 : end],
+                    command=(entry / "cmdline").read_text(),
+                )
+                found.append(process)
+    return found
+
+
+def _environment_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""

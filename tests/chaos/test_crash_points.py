@@ -1,0 +1,91 @@
+"""A worker killed between any two statements of claim and settle: the run goes on."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+
+from runs import driving, engine, history, records
+from runs.models import Run, StepAttempt
+from tests import factories as f
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database, pytest.mark.chaos]
+
+MOST_STATEMENTS = 60
+
+
+class Countdown:
+    """Counts statements and kills this very process before the one that is meant."""
+
+    def __init__(self, fatal: int) -> None:
+        self.left = fatal
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+    ) -> Any:
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+        return execute(sql, params, many, context)
+
+
+def work_until_killed(run_pk: int, fatal: int) -> None:
+    with connection.execute_wrapper(Countdown(fatal)):
+        driving.drive(engine.claim(run_pk, driving.worker_name()))
+
+
+def was_killed(run_pk: int, fatal: int) -> bool:
+    """Work in a process of its own; whether it was killed before the run parked."""
+    connections.close_all()
+    process = multiprocessing.get_context("fork").Process(
+        target=work_until_killed, args=(run_pk, fatal)
+    )
+    process.start()
+    process.join()
+    return process.exitcode == -signal.SIGKILL
+
+
+def lapse(run: Run) -> None:
+    """Let the dead worker's lease run out, as a few seconds would."""
+    long_ago = timezone.now() - timedelta(minutes=1)
+    run.attempts.filter(status="running").update(lease_until=long_ago)
+
+
+def executions(log: Path, step: str) -> int:
+    return log.read_text().split().count(step) if log.exists() else 0
+
+
+@pytest.mark.timeout(300)
+def test_a_worker_killed_before_any_statement_loses_nothing(tmp_path: Path) -> None:
+    document = f.workflow(
+        {"build": [f.step("a", "tests.steps:log"), f.step("b", "tests.steps:log")]}
+    )
+    for fatal in range(MOST_STATEMENTS):
+        workspace = tmp_path / str(fatal)
+        workspace.mkdir()
+        run = f.start(document, workspace=workspace)
+        killed = was_killed(run.pk, fatal)
+        finished = set(run.attempts.filter(status="finished").values_list("step", flat=True))
+        before = {step: executions(workspace / "log", step) for step in finished}
+
+        lapse(run)
+        run = f.work(run)
+
+        assert run.status == "completed", f"killed before statement {fatal}"
+        assert records.verdict_of(run).conforms
+        assert history.broken_links(run) == []
+        done = StepAttempt.objects.filter(run=run, status="finished")
+        assert sorted(done.values_list("step", flat=True)) == ["a", "b"]
+        for step, times in before.items():
+            assert executions(workspace / "log", step) == times, f"{step} was executed again"
+        if not killed:
+            assert fatal > 20  # the count really went through claim and settle
+            return
+    pytest.fail("the run needed more statements than were tried")

@@ -1,0 +1,227 @@
+"""What `faber up`, `web` and `work` survive: kill -9 of every process they consist of."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.scratch import Process, Scratch, eventually
+
+# One after another: their promises are seconds.
+pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
+
+# What the product promises: everything goes on within fifteen seconds, and ends within ten.
+BACK = 15
+ENDED = 10
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Scratch]:
+    scratch = Scratch(tmp_path)
+    yield scratch
+    scratch.close()
+
+
+@pytest.fixture(scope="module")
+def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
+    """One worker for all that is killed in turn: it has to survive them all."""
+    scratch = Scratch(tmp_path_factory.mktemp("working"))
+    assert scratch.start("work") == ["FABER worker is ready\n"]
+    assert scratch.has_all_workers_within(BACK)
+    yield scratch
+    scratch.close()
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
+    scratch = Scratch(tmp_path_factory.mktemp("serving"))
+    assert scratch.start("web") == [f"FABER is ready: http://127.0.0.1:{scratch.port}/\n"]
+    yield scratch
+    scratch.close()
+
+
+@pytest.mark.parametrize(
+    "victims",
+    [
+        # One of them waits for a job, and takes the queue's lock with it.
+        pytest.param(lambda scratch: scratch.workers(), id="idle workers"),
+        pytest.param(lambda scratch: scratch.workers()[:1], id="one idle worker"),
+        pytest.param(lambda scratch: [scratch.sentinel()], id="sentinel"),
+        pytest.param(lambda scratch: [scratch.pusher()], id="pusher"),
+        pytest.param(lambda scratch: [scratch.monitor()], id="monitor"),
+        pytest.param(lambda scratch: [scratch.leader("cluster")], id="cluster"),
+    ],
+)
+def test_jobs_are_executed_again_after_a_kill(
+    working: Scratch, victims: Callable[[Scratch], list[Process]]
+) -> None:
+    killed = victims(working)
+    for victim in killed:
+        victim.kill()
+
+    assert eventually(lambda: {v.pid for v in killed}.isdisjoint(working.pids()), within=5)
+    assert working.works_within(BACK)
+    assert working.has_all_workers_within(BACK)
+
+
+def test_a_cluster_that_acknowledges_nothing_is_replaced(working: Scratch) -> None:
+    before = working.leader("cluster")
+
+    # Its successor cannot read the results: the lock went with it.
+    working.monitor().kill()
+
+    assert eventually(lambda: before.pid not in working.pids(), within=BACK)
+    assert working.works_within(BACK)
+    assert working.has_all_workers_within(BACK)
+
+
+@pytest.mark.parametrize("victim", ["sentinel", "workers"])
+def test_a_busy_worker_survives_the_end_of_its_cluster(scratch: Scratch, victim: str) -> None:
+    scratch.start("work")
+    busy = scratch.keep_a_worker_busy(seconds=12, then=scratch.folder / "finished")
+
+    for process in [scratch.sentinel()] if victim == "sentinel" else scratch.idle_workers():
+        process.kill()
+
+    assert scratch.works_within(BACK)
+    assert busy.pid in scratch.pids()
+    assert eventually((scratch.folder / "finished").exists, within=20)
+    assert eventually(lambda: busy.pid not in scratch.pids(), within=5)
+
+
+def test_the_step_of_a_killed_worker_is_taken_up_again(scratch: Scratch) -> None:
+    scratch.start("work")
+    scratch.start_run("echo begun >> begun; sleep 4")
+
+    scratch.worker_of(attempt=1).kill()
+
+    scratch.worker_of(attempt=2)
+    assert eventually(lambda: scratch.attempts()[-1].status == "finished", within=BACK)
+    assert [attempt.reason for attempt in scratch.attempts()] == [
+        "its worker stopped reporting",
+        "attempt 1: its worker stopped reporting",
+    ]
+
+
+def test_a_step_that_was_stopped_goes_on_after_the_next_start(scratch: Scratch) -> None:
+    scratch.start("work")
+    scratch.start_run("test -e second && exit; touch second; sleep 60")
+    scratch.worker_of(attempt=1)
+
+    scratch.ask_to_end(signal.SIGTERM)
+    scratch.start("work")
+
+    assert eventually(lambda: scratch.attempts()[-1].status == "finished", within=BACK)
+    assert [attempt.reason for attempt in scratch.attempts()] == [
+        "its worker was stopped",
+        "attempt 1: its worker was stopped",
+    ]
+
+
+def test_silence_means_nothing_while_all_workers_are_busy(scratch: Scratch) -> None:
+    scratch.start("work")
+    before = scratch.leader("cluster")
+    for number in range(3):
+        scratch.keep_a_worker_busy(seconds=12, then=scratch.folder / f"finished-{number}")
+
+    assert eventually(
+        lambda: all((scratch.folder / f"finished-{n}").exists() for n in range(3)), within=20
+    )
+    assert scratch.works_within(BACK)
+    assert scratch.leader("cluster") == before
+
+
+def test_visitors_wait_while_the_site_is_replaced(serving: Scratch) -> None:
+    before = serving.leader("served")
+
+    before.kill()
+
+    assert eventually(lambda: before.pid not in serving.pids(), within=5)
+    assert serving.leader("served") != before
+    assert eventually(lambda: serving.answers("/healthz"), within=BACK)
+
+
+def test_a_killed_worker_of_the_site_is_replaced(serving: Scratch) -> None:
+    before = serving.site_worker()
+
+    before.kill()
+
+    assert eventually(lambda: before.pid not in serving.pids(), within=5)
+    assert eventually(lambda: serving.answers("/healthz"), within=BACK)
+
+
+def test_a_taken_port_is_told_in_a_sentence(serving: Scratch, scratch: Scratch) -> None:
+    scratch.port = serving.port
+
+    second = scratch.run("web")
+
+    assert second.communicate(timeout=BACK)[0] == ""
+    assert second.returncode == 1
+    assert scratch.log.read_text() == (
+        f"Port {scratch.port} on 127.0.0.1 is taken; stop what uses it or set FABER_PORT.\n"
+    )
+
+
+def test_up_prints_its_address_and_a_way_in(scratch: Scratch) -> None:
+    ready, sign_in = scratch.start("up")
+
+    assert ready == f"FABER is ready: http://127.0.0.1:{scratch.port}/\n"
+    assert sign_in.startswith(f"Sign in: http://127.0.0.1:{scratch.port}/login/")
+    assert scratch.answers("/readyz")
+    assert scratch.ask_to_end(signal.SIGINT) == ""
+    assert scratch.pids() == []
+
+
+def test_two_first_starts_at_once_do_not_collide(tmp_path: Path) -> None:
+    worker, site = Scratch(tmp_path), Scratch(tmp_path)
+    with closing(worker), closing(site):
+        worker.faber, site.faber = worker.run("work"), site.run("web")
+
+        assert worker.faber.stdout
+        assert worker.faber.stdout.readline() == "FABER worker is ready\n"
+        assert eventually(lambda: site.answers("/readyz"), within=BACK)
+
+
+@pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT])
+def test_everything_ends_when_asked_to_even_in_the_middle_of_a_step(
+    scratch: Scratch, asked: signal.Signals
+) -> None:
+    scratch.start("work")
+    scratch.start_run("sleep 60")
+    scratch.worker_of(attempt=1)
+
+    begun = time.monotonic()
+    scratch.ask_to_end(asked)
+
+    assert time.monotonic() - begun < ENDED
+    assert eventually(lambda: scratch.pids() == [], within=1)
+
+
+def test_asked_twice_it_ends_at_once(scratch: Scratch) -> None:
+    scratch.start("work")
+    scratch.keep_a_worker_busy(seconds=60, then=scratch.folder / "finished")
+    assert scratch.faber
+
+    scratch.faber.send_signal(signal.SIGINT)
+    assert eventually(lambda: len(scratch.idle_workers()) < 2, within=3)
+    begun = time.monotonic()
+    scratch.ask_to_end(signal.SIGINT)
+
+    assert time.monotonic() - begun < 2
+    assert scratch.pids() == []
+
+
+@pytest.mark.parametrize("command", ["work", "web"])
+def test_nothing_outlives_a_killed_supervisor(scratch: Scratch, command: str) -> None:
+    scratch.start(command)
+    if command == "work":
+        scratch.start_run("sleep 60")
+        scratch.worker_of(attempt=1)
+    assert scratch.faber
+
+    scratch.faber.kill()
+
+    assert eventually(lambda: scratch.pids() == [], within=ENDED)

@@ -1,0 +1,75 @@
+"""The admin shows the rows and changes none of them."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+from django_q.models import Failure, OrmQ, Schedule, Success
+from pytest_django import DjangoAssertNumQueries
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs import accounts
+from runs.domain.actors import Role
+from runs.models import Event, Project, Run, StepAttempt
+from tests import factories as f
+
+pytestmark = pytest.mark.django_db
+
+SHOWN = (Project, Run, StepAttempt, Event, FeedbackRequest, FeedbackResponse)
+Rows = type[Project | Run | StepAttempt | Event | FeedbackRequest | FeedbackResponse]
+
+
+def address(rows: Rows) -> str:
+    return f"/admin/{rows._meta.app_label}/{rows._meta.model_name}/"
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = accounts.create("olga", role=Role.OPERATOR)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def some_rows() -> None:
+    for _ in range(3):
+        f.answered(f.started(f.five_steps()), "approve")
+
+
+@pytest.mark.usefixtures("operator", "some_rows")
+@pytest.mark.parametrize("rows", SHOWN)
+def test_staff_see_each_kind_of_row_and_can_do_nothing_with_it(client: Client, rows: Rows) -> None:
+    row = rows._default_manager.first()
+    assert row
+
+    listed = client.get(address(rows))
+    found = client.get(address(rows), {"q": "acme"})
+    one = client.get(f"{address(rows)}{row.pk}/change/")
+
+    assert [page.status_code for page in (listed, found, one)] == [200, 200, 200]
+    assert b'name="_save"' not in one.content
+    assert b"deletelink" not in one.content
+    assert client.get(f"{address(rows)}add/").status_code == 403
+    assert client.post(f"{address(rows)}{row.pk}/change/", {}).status_code == 403
+    assert client.post(f"{address(rows)}{row.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.usefixtures("operator", "some_rows")
+@pytest.mark.parametrize("rows", SHOWN)
+def test_a_list_costs_the_same_for_many_rows(
+    client: Client, rows: Rows, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(8):
+        client.get(address(rows))
+
+
+def test_reviewers_do_not_see_the_admin(client: Client) -> None:
+    client.force_login(accounts.create("rita", role=Role.REVIEWER))
+
+    assert client.get("/admin/").status_code == 302
+    assert client.get(address(Run)).status_code == 302
+
+
+def test_nothing_in_the_admin_unpickles_the_queue() -> None:
+    for rows in (Success, Failure, OrmQ, Schedule):
+        assert not admin.site.is_registered(rows)

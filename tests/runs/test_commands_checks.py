@@ -1,0 +1,125 @@
+"""The commands that look at what somebody wrote: workflows, responses, markdown."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from runs import inputs
+from tests import factories as f
+from tests.commands import faber
+
+pytestmark = pytest.mark.django_db
+
+
+def put(folder: Path, document: object, name: str = "small.json") -> str:
+    file = folder / name
+    file.write_text(document if isinstance(document, str) else json.dumps(document))
+    return str(file)
+
+
+def test_a_good_workflow_is_valid(tmp_path: Path) -> None:
+    answer = faber("validate", put(tmp_path, f.five_steps()), "--json")
+
+    assert answer.code == 0
+    assert answer.document == {"valid": True, "errors": [], "warnings": []}
+
+
+def test_a_workflow_with_warnings_is_valid_and_they_are_told(tmp_path: Path) -> None:
+    answer = faber("validate", put(tmp_path, f.five_steps(skip_steps=["nothing"])))
+
+    assert answer.code == 0
+    assert answer.lines == ["warning: skip_steps[0]: there is no step nothing to skip", "valid"]
+
+
+def test_every_problem_of_a_workflow_stands_on_its_own_line(tmp_path: Path) -> None:
+    broken = f.workflow({"build": [f.step("one", requires_aproval=True)]}, colour="red")
+
+    answer = faber("validate", put(tmp_path, broken))
+
+    assert answer.code == 2
+    assert sorted(answer.lines) == [
+        "colour: unknown key",
+        "phases.build.steps[0].requires_aproval: unknown key, did you mean requires_approval?",
+    ]
+
+
+def test_what_only_the_merge_finds_is_a_problem_too(tmp_path: Path) -> None:
+    gated = f.five_steps(autonomy={"require_approval_for": ["nothing"]})
+
+    answer = faber("validate", put(tmp_path, gated), "--json")
+
+    assert answer.code == 2
+    places = [error["place"] for error in answer.document["errors"]]
+    assert places == ["autonomy.require_approval_for[0]"]
+
+
+@pytest.mark.parametrize("content", ["{", "", "[1, 2", '"text"', "\x00"])
+def test_a_file_that_is_no_workflow_is_invalid(tmp_path: Path, content: str) -> None:
+    answer = faber("validate", put(tmp_path, content), "--json")
+
+    assert answer.code == 2
+    assert answer.document["valid"] is False
+    assert answer.document["errors"]
+
+
+@pytest.mark.parametrize("command", ["validate", "validate-response"])
+def test_a_missing_file_is_not_found(tmp_path: Path, command: str) -> None:
+    answer = faber(command, str(tmp_path / "nothing.json"))
+
+    assert (answer.code, answer.out) == (6, "")
+    assert str(tmp_path / "nothing.json") in answer.err
+
+
+def test_a_response_from_standard_input_is_handed_back_in_its_canonical_form() -> None:
+    answer = faber("validate-response", "-", "--json", stdin='{"success": true, "result": "ok"}')
+
+    assert answer.code == 0
+    assert answer.document["valid"] is True
+    assert answer.document["response"]["status"] == "success"
+    assert {warning["place"] for warning in answer.document["warnings"]} == {"success", "result"}
+
+
+def test_every_problem_of_a_response_is_told(tmp_path: Path) -> None:
+    file = put(tmp_path, {"status": "completed", "message": "m", "more": 1})
+
+    answer = faber("validate-response", file)
+
+    assert answer.code == 2
+    assert [line.partition(":")[0] for line in answer.lines] == ["status", "more"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"{bad", "1:2"),
+        (b"", "1:1"),
+        (b'{"a": NaN}', ""),
+        (b'{"a": "\\ud800"}', ""),
+        (b"[" * 100_000, ""),
+        (b"\xff", "-"),
+    ],
+)
+def test_bad_json_is_invalid_at_its_place(content: bytes, place: str) -> None:
+    answer = faber("validate-response", "-", "--json", stdin=content)
+
+    assert answer.code == 2
+    assert [error["place"] for error in answer.document["errors"]] == [place]
+
+
+def test_render_prints_the_html_the_site_shows() -> None:
+    answer = faber("render", stdin="# Hi\n\n<script>alert(1)</script>\n")
+
+    assert answer.code == 0
+    assert "<h1" in answer.out
+    assert "<script" not in answer.out
+    assert faber("render", "--json", stdin="*a*").document["html"].count("<em>a</em>") == 1
+
+
+def test_a_standard_input_that_was_closed_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "sys", SimpleNamespace(stdin=None))
+
+    answer = faber("render")
+
+    assert (answer.code, answer.err) == (2, "standard input: cannot be read\n")

@@ -1,0 +1,19 @@
+"""The site's own settings on a scratch data directory, and on PostgreSQL when asked for."""
+
+import os
+import tempfile
+
+from tests import postgres
+
+os.environ.setdefault("FABER_DATA_DIR", tempfile.mkdtemp(prefix="faber-tests-"))
+os.environ.setdefault("FABER_PYTHON_STEPS", "tests.steps")
+if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" not in os.environ:
+    os.environ["FABER_DATABASE_URL"] = postgres.start()
+
+from faber_site.settings import *  # noqa: F403
+from faber_site.settings import DATABASES, FABER_DATA_DIR
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+if "sqlite3" in str(DATABASES["default"]["ENGINE"]):
+    # Threads and other processes must see the same test database, so it is a file.
+    DATABASES["default"]["TEST"] = {"NAME": FABER_DATA_DIR / "test.sqlite3"}

@@ -1,0 +1,63 @@
+"""Small steps for workflows in tests: each is called with its briefing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def succeed(briefing: Mapping[str, object]) -> dict[str, object]:
+    return {"status": "success", "message": f"{briefing['step']} done"}
+
+
+def warn(briefing: Mapping[str, object]) -> dict[str, object]:
+    return {"status": "warning", "message": "careful", "warnings": ["something is deprecated"]}
+
+
+def fail(briefing: Mapping[str, object]) -> dict[str, object]:
+    return {"status": "failure", "message": "it broke", "errors": ["first", "second"]}
+
+
+def ask(briefing: Mapping[str, object]) -> dict[str, object]:
+    """Asks once; with an answer it succeeds."""
+    if briefing["action"] == "answer":
+        feedback = briefing["feedback"]
+        assert isinstance(feedback, dict)
+        return {"status": "success", "message": f"answered: {feedback['response']}"}
+    return {
+        "status": "pending_input",
+        "message": "need to know",
+        "pending_input": {
+            "reason": "Which database?",
+            "questions": ["Which database?"],
+            "can_proceed_without": True,
+        },
+    }
+
+
+def pass_third_time(briefing: Mapping[str, object]) -> dict[str, object]:
+    return succeed(briefing) if briefing["attempt"] == 3 else fail(briefing)
+
+
+def write_spec(briefing: Mapping[str, object]) -> dict[str, object]:
+    context = briefing["context"]
+    assert isinstance(context, dict)
+    file = Path(context["metadata"]["workspace"]) / "specs" / "spec.md"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"# Spec, attempt {briefing['attempt']}\n")
+    return succeed(briefing)
+
+
+def keep_briefing(briefing: Mapping[str, object]) -> dict[str, object]:
+    return {"status": "success", "message": "kept", "details": {"briefing": dict(briefing)}}
+
+
+def log(briefing: Mapping[str, object]) -> dict[str, object]:
+    """Leaves a word in the workspace for each execution."""
+    context = briefing["context"]
+    assert isinstance(context, dict)
+    with (Path(context["metadata"]["workspace"]) / "log").open("a") as file:
+        file.write(f"{briefing['step']}\n")
+    return succeed(briefing)
+
+
+def fail_first(briefing: Mapping[str, object]) -> dict[str, object]:
+    return fail(briefing) if briefing["attempt"] == 1 else succeed(briefing)
