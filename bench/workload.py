@@ -86,7 +86,7 @@ def burst(count: int) -> tuple[float, float]:
     wait_until(lambda: states(runs, "awaiting_feedback") == count)
     paused = time.perf_counter()
     for run in runs:
-        answer(run)
+        answer(asked(run))
     wait_until(lambda: states(runs, "completed") == count)
     return count / (paused - began), count / (time.perf_counter() - paused)
 
@@ -97,8 +97,9 @@ def one_delay() -> float:
 
     run = start()
     wait_until(lambda: states([run], "awaiting_feedback") == 1)
+    request = asked(run)
     issued = time.time()
-    answer(run)
+    answer(request)
     wait_until(lambda: states([run], "completed") == 1)
     response = StepAttempt.objects.get(run_id=run, step="three").response or {}
     return float(response["details"]["at"]) - issued
@@ -126,16 +127,20 @@ def start() -> int:
     return engine.start(order)[0].pk
 
 
-def answer(run: int) -> None:
-    from feedback.answering import respond  # noqa: PLC0415
+def asked(run: int) -> str:
+    """What the reviewer has before them."""
     from feedback.models import FeedbackRequest  # noqa: PLC0415
+
+    pending = FeedbackRequest.objects.filter(run_id=run, status="pending")
+    return pending.values_list("request_id", flat=True).get()
+
+
+def answer(request: str) -> None:
+    from feedback.answering import respond  # noqa: PLC0415
     from runs.domain.actors import Actor, Source  # noqa: PLC0415
 
     reviewer = Actor(
         name="bench", source=Source.API, method="token", groups=frozenset({"reviewer"})
-    )
-    request = FeedbackRequest.objects.values_list("request_id", flat=True).get(
-        run_id=run, status="pending"
     )
     respond(request, "approve", actor=reviewer)
 

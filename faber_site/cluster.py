@@ -6,8 +6,9 @@ import sys
 from types import FrameType
 
 import django
+from django.utils.module_loading import autodiscover_modules
 
-from runs import processes
+from faber_site import processes
 
 # A step may last an hour; whoever asks the cluster to end has been promised seconds. The
 # supervisor is quicker than this; it matters when the supervisor is gone.
@@ -20,6 +21,8 @@ def main() -> None:
     processes.end_with(int(sys.argv[1]))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
     django.setup()
+    # Loaded here once, and not by each worker when its first job comes.
+    autodiscover_modules("tasks")
     from django_q import signals  # noqa: PLC0415  needs the settings
     from django_q.cluster import Cluster  # noqa: PLC0415
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -59,9 +59,16 @@ def database(name: str, sqlite_file: Path) -> dict[str, object]:
     """Django's database settings; the options are what keeps an answer once it was taken."""
     raw = text(name)
     if raw.startswith(("postgres://", "postgresql://")):
-        config: dict[str, object] = dict(environ.Env.db_url_config(raw))
+        config: dict[str, Any] = dict(environ.Env.db_url_config(raw))
         # No pool: the worker forks, and a pool's sockets must not be shared between processes.
-        return {**config, "CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+        # Connections last, so the few statements of a step are worth preparing.
+        options = {"server_side_binding": True, "prepare_threshold": 3}
+        return {
+            **config,
+            "OPTIONS": {**options, **config.get("OPTIONS", {})},
+            "CONN_MAX_AGE": 600,
+            "CONN_HEALTH_CHECKS": True,
+        }
     if raw.startswith("sqlite:///"):
         sqlite_file = Path(raw.removeprefix("sqlite:///"))
     elif raw:
@@ -69,6 +76,8 @@ def database(name: str, sqlite_file: Path) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": sqlite_file,
+        # The queue asks for a connection at every look; opening the file anew costs more than that.
+        "CONN_MAX_AGE": None,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,

@@ -4,7 +4,7 @@ import sys
 
 from gunicorn.app.wsgiapp import run  # type: ignore[import-untyped]
 
-from runs import processes
+from faber_site import processes
 
 
 def main() -> None:

@@ -1,7 +1,10 @@
 """All settings: the environment decides, nothing has to be set."""
 
+import contextlib
+import os
 import secrets
 import shlex
+import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,12 +30,13 @@ def _secret_key() -> str:
     if given := env.text("FABER_SECRET_KEY"):
         return given
     file = FABER_DATA_DIR / "secret_key"
-    try:
-        with file.open("x") as new:
-            file.chmod(0o600)
+    if not file.exists():
+        # Made elsewhere and linked into place whole: of two first starts, one is too late.
+        with tempfile.NamedTemporaryFile("w", dir=FABER_DATA_DIR) as new:
             new.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
+            new.flush()
+            with contextlib.suppress(FileExistsError):
+                os.link(new.name, file)
     return file.read_text()
 
 
@@ -84,6 +88,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_q",
     "template_partials",
+    "faber_site",
     "runs",
     "feedback",
 ]
@@ -162,6 +167,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 if _address.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come without the proxy
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
@@ -201,6 +207,7 @@ LOGGING = {
     "loggers": {
         # django-q2 installs a handler of its own unless this logger has one.
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "faber_site": {"level": "INFO"},
         "runs": {"level": "INFO"},
         "feedback": {"level": "INFO"},
     },

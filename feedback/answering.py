@@ -39,7 +39,8 @@ def respond(
     with transaction.atomic():
         request, run = _locked(request_id)
         _check_open(request)
-        earlier = list(request.responses.all())
+        # Only a quorum leaves a request open with answers on record.
+        earlier = list(request.responses.all()) if request.quorum > 1 else []
         permissions.check_may_answer(
             actor, run, reviewers=request.reviewers, already={each.identity for each in earlier}
         )
@@ -55,13 +56,12 @@ def respond(
 
 
 def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
-    """The request and its run, locked in the one order that cannot deadlock: run first."""
-    found = FeedbackRequest.objects.filter(request_id=request_id).values_list("run_id").first()
-    if found is None:
-        raise NotFound(f"There is no request {request_id}.")
-    run = Run.objects.select_for_update().get(pk=found[0])
-    request = FeedbackRequest.objects.select_for_update().get(request_id=request_id)
-    return request, run
+    """The request and its run; the run's lock comes first and holds for both."""
+    try:
+        run = Run.objects.select_for_update(of=("self",)).get(requests__request_id=request_id)
+    except Run.DoesNotExist:
+        raise NotFound(f"There is no request {request_id}.") from None
+    return FeedbackRequest.objects.select_related("attempt").get(request_id=request_id), run
 
 
 def _check_open(request: FeedbackRequest) -> None:
@@ -133,6 +133,7 @@ def _go_on(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
     )
     engine.resume(
         run,
+        after=request.attempt,
         gate=Gate(request.gate),
         action=action,
         approved_gate=request.gate_key,

@@ -5,21 +5,21 @@ import json
 import os
 from collections.abc import Sequence
 
+from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
 from feedback import answering
 from feedback.models import FeedbackRequest
-from feedback.shapes import decision_shape, option_shape
+from feedback.shapes import DECISION_FIELDS, decision_shape, option_shape
 from runs.domain.actors import POLICY
 from runs.domain.ids import make_request_id
 from runs.domain.plan import Unit
 from runs.domain.questions import Question
 from runs.models import Artifact, Run
+from runs.ports import Asking
 
 
-def open_request(
-    run: Run, unit: Unit, question: Question, gate_key: str, shown: Sequence[Artifact]
-) -> str:
+def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> str:
     """Put a question to people, in the transaction that parks its run."""
     now = timezone.now()
     request = FeedbackRequest(
@@ -27,7 +27,8 @@ def open_request(
         run=run,
         type=question.type.value,
         gate=question.gate.value,
-        gate_key=gate_key,
+        gate_key=asking.gate_key,
+        attempt=asking.after,
         prompt=question.prompt,
         options=[option_shape(option) for option in question.options],
         context=dict(question.context),
@@ -38,10 +39,10 @@ def open_request(
         quorum=question.quorum,
         requested_at=now,
     )
-    request.seal = seal_of(request, shown, run.plan_hash)
+    request.seal = seal_of(request, asking.shown, run.plan_hash)
     request.save(force_insert=True)
-    if shown:
-        request.artifacts.set(shown)
+    if asking.shown:
+        request.artifacts.set(asking.shown)
     return request.request_id
 
 
@@ -58,8 +59,9 @@ def withdraw(run: Run, reason: str) -> None:
 
 
 def decisions(run: Run) -> list[dict[str, object]]:
-    requests = FeedbackRequest.objects.filter(run=run).prefetch_related("responses")
-    return [decision_shape(request) for request in requests]
+    deciding = FilteredRelation("responses", condition=Q(responses__decides=True))
+    rows = FeedbackRequest.objects.filter(run=run).annotate(decided=deciding).order_by("pk")
+    return [decision_shape(row) for row in rows.values(*DECISION_FIELDS)]
 
 
 def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str) -> str:

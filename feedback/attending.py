@@ -17,9 +17,9 @@ from runs.console import AWAITING, INTERRUPTED, Reply, exit_code_of
 from runs.domain.actors import Actor
 from runs.domain.status import RunStatus
 from runs.engine import Claim
-from runs.layout import run_line
 from runs.models import Event, Run, StepAttempt
-from runs.watching import view_for
+from runs.terminal.layout import run_line
+from runs.terminal.watching import view_for
 
 LOOK_SECONDS = 0.5
 

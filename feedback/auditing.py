@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from feedback.models import FeedbackResponse
 from runs.domain.events import EventType
 from runs.history import broken_links
-from runs.layout import one_line
 from runs.models import Event, Run
+from runs.terminal.layout import one_line
 
 Key = tuple[str, str]  # which request, which response
 

@@ -18,8 +18,8 @@ from runs.domain.events import ALIASES, chain
 from runs.domain.ids import make_run_id
 from runs.domain.notes import Notes
 from runs.domain.phases import Phase
-from runs.inputs import parse_json, read_text
 from runs.models import Event, Project, Run
+from runs.terminal.inputs import parse_json, read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.domain.questions import Action, FeedbackType, Gate, Option
-from runs.models import Artifact, Run, choices
+from runs.models import Artifact, Run, StepAttempt, choices
 
 
 class FeedbackRequest(models.Model):
@@ -20,6 +20,9 @@ class FeedbackRequest(models.Model):
 
     request_id = models.CharField(max_length=40, unique=True)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="requests")
+    attempt = models.ForeignKey(
+        StepAttempt, null=True, blank=True, on_delete=models.SET_NULL, related_name="requests"
+    )  # whose result is asked about
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=20, choices=choices(FeedbackType))
     gate = models.CharField(max_length=20, choices=choices(Gate))

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import request_url
 from runs.domain.questions import FeedbackType
-from runs.layout import card, clean, one_line
 from runs.models import Artifact
+from runs.terminal.layout import card, clean, one_line
 
 TITLE = "🎯 FABER: Feedback Required"
 RULE = "─" * 39

@@ -11,7 +11,7 @@ from feedback import presenting
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.errors import InvalidAnswer, Refused
 from runs.domain.questions import FeedbackType, resolve
-from runs.layout import clean, one_line
+from runs.terminal.layout import clean, one_line
 
 LOOK_SECONDS = 0.5  # how soon an answer from elsewhere ends the prompt
 PASTE_SECONDS = 0.05  # lines that follow each other faster were not typed

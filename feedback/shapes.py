@@ -1,5 +1,9 @@
 """Requests and responses as plain values, in the shapes programs rely on."""
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
 from django.conf import settings
 
 from feedback.models import FeedbackRequest, FeedbackResponse
@@ -11,15 +15,18 @@ def request_url(request: FeedbackRequest) -> str:
     return f"{settings.FABER_BASE_URL}/requests/{request.request_id}/"
 
 
+_ANSWER_FIELDS = ("response", "action", "comment", "items", "provided_by", "received_at")
+
+
 def response_shape(response: FeedbackResponse) -> dict[str, object]:
-    return {
-        "response": response.response,
-        "action": response.action,
-        "comment": response.comment,
-        "items": response.items,
-        "provided_by": {**response.provided_by, "timestamp": timestamp(response.received_at)},
-        "received_at": timestamp(response.received_at),
-    }
+    return _answer_shape(**{key: getattr(response, key) for key in _ANSWER_FIELDS})
+
+
+def _answer_shape(
+    *, provided_by: Mapping[str, object], received_at: datetime, **said: object
+) -> dict[str, object]:
+    at = timestamp(received_at)
+    return {**said, "provided_by": {**provided_by, "timestamp": at}, "received_at": at}
 
 
 def option_shape(option: Option) -> dict[str, object]:
@@ -51,8 +58,8 @@ def audit_shape(response: FeedbackResponse) -> dict[str, object]:
     }
 
 
-def notification_shape(request: FeedbackRequest) -> dict[str, object]:
-    return {"cli": request.shown_on_cli, "issue_comment": False, "comment_url": None}
+def _notification_shape(*, shown_on_cli: bool) -> dict[str, object]:
+    return {"cli": shown_on_cli, "issue_comment": False, "comment_url": None}
 
 
 def request_shape(request: FeedbackRequest) -> dict[str, object]:
@@ -84,7 +91,7 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
         "phase": request.phase,
         "step": request.step,
         "requested_at": timestamp(request.requested_at),
-        "notification_sent": notification_shape(request),
+        "notification_sent": _notification_shape(shown_on_cli=request.shown_on_cli),
         "seal": request.seal,
         "url": url,
         "response": response_shape(decision) if decision else None,
@@ -92,18 +99,41 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
     }
 
 
-def decision_shape(request: FeedbackRequest) -> dict[str, object]:
+# What a decision is made of, read in one query; the last ones are those of its answer.
+DECISION_FIELDS = (
+    "request_id",
+    "status",
+    "type",
+    "prompt",
+    "options",
+    "context",
+    "requested_at",
+    "shown_on_cli",
+    "phase",
+    "step",
+    "step_index",
+    "decided__response",
+    "decided__action",
+    "decided__comment",
+    "decided__items",
+    "decided__provided_by",
+    "decided__received_at",
+)
+
+
+def decision_shape(row: Mapping[str, Any]) -> dict[str, object]:
     """What a run's state and context need to know of one request."""
-    decision = request.decision
     return {
-        "request_id": request.request_id,
-        "status": request.status,
-        "type": request.type,
-        "prompt": request.prompt,
-        "options": [option["value"] for option in request.options],
-        "context": request.context,
-        "requested_at": timestamp(request.requested_at),
-        "notification_sent": notification_shape(request),
-        "resume_point": request.resume_point,
-        "response": response_shape(decision) if decision else None,
+        "request_id": row["request_id"],
+        "status": row["status"],
+        "type": row["type"],
+        "prompt": row["prompt"],
+        "options": [option["value"] for option in row["options"]],
+        "context": row["context"],
+        "requested_at": timestamp(row["requested_at"]),
+        "notification_sent": _notification_shape(shown_on_cli=row["shown_on_cli"]),
+        "resume_point": {key: row[key] for key in ("phase", "step", "step_index")},
+        "response": _answer_shape(**{key: row[f"decided__{key}"] for key in _ANSWER_FIELDS})
+        if row["decided__received_at"]
+        else None,
     }

@@ -64,9 +64,10 @@ def _perform(claim: Claim, observer: Observer) -> tuple[Outcome, tuple[artifacts
     if claim.unit.document is not None:
         return Outcome(result=_document_result(claim.run, claim.unit.document)), ()
     unit = claim.unit.model_copy(update={"step": _filled(claim.unit.step, known)})
-    told = _briefing(claim, arguments)
+    # Gathering the context may take as long as a lease lasts, so it is renewed from here on.
     with Lease(claim.attempt, observer.line) as lease:
-        outcome = execute(_order(claim, unit, told), _rules(), lease)
+        order = _order(claim, unit, _briefing(claim, arguments))
+        outcome = execute(order, _rules(), lease)
         found = _collect(Path(claim.run.workspace), unit, outcome.result)
     return outcome, found
 

@@ -73,7 +73,8 @@ def claim(run_pk: int, worker: str) -> Claim | None:
         run = _locked(run_pk)
         if run.state is not RunStatus.IN_PROGRESS:
             return None
-        attempt = run.attempts.filter(status__in=StepAttempt.OPEN).first()
+        # A constraint sees to it that there is one at most.
+        attempt = run.attempts.filter(status__in=StepAttempt.OPEN).order_by().first()
         if attempt is None or attempt.is_remote:
             return None
         change = Transition(run)
@@ -96,14 +97,11 @@ def claim(run_pk: int, worker: str) -> Claim | None:
 def settle(held: Claim, outcome: Outcome, found: tuple[artifacts.Found, ...] = ()) -> Claim | None:
     """Record what a step handed back and decide; returns the next step when there is one."""
     with transaction.atomic():
-        run = _locked(held.run.pk)
-        attempt = StepAttempt.objects.select_for_update().get(pk=held.attempt.pk)
-        if attempt.status != StepAttempt.Status.RUNNING or attempt.worker != held.attempt.worker:
-            recording.record_late(attempt, outcome.result)
-            return None
+        run, attempt = _locked(held.run.pk), held.attempt
         change = Transition(run)
         change.worker = attempt.worker
-        recording.record(change, attempt, held.unit, outcome, found)
+        if not recording.record(change, attempt, held.unit, outcome, found):
+            return None
         change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
         following = change.apply(
             planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
@@ -137,6 +135,7 @@ def keep(attempt_pk: int, worker: str, *, progress: str) -> bool:
 def resume(
     run: Run,
     *,
+    after: StepAttempt | None,
     gate: Gate,
     action: Action,
     approved_gate: str,
@@ -148,9 +147,7 @@ def resume(
     change = Transition(run)
     change.feedback = feedback
     change.tell(*told)
-    change.last = run.attempts.filter(
-        position=run.position, status=StepAttempt.Status.FINISHED
-    ).last()
+    change.last = after
     if approved_gate and action is Action.CONTINUE:
         run.approvals = {**run.approvals, approved_gate: request_id}
     last_result = None

@@ -30,6 +30,7 @@ class Lease:
         self._lines: deque[str] = deque(maxlen=SHOWN_LINES)
         self._fresh = False
         self._lost = False
+        self._has_connection = False
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._renew, daemon=True, name="lease")
 
@@ -68,10 +69,12 @@ class Lease:
                 if self._lost:
                     return
         finally:
-            connection.close()  # this thread's own
+            if self._has_connection:
+                connection.close()  # this thread's own; asking for it would make one
 
     def _keep(self) -> bool:
         self._fresh = False
+        self._has_connection = True
         try:
             kept = engine.keep(self._attempt_pk, self._worker, progress="\n".join(self._lines))
         except DatabaseError:

@@ -162,6 +162,7 @@ class StepAttempt(models.Model):
 
     result = models.CharField(max_length=20, blank=True, choices=choices(ResultStatus))
     response = models.JSONField(null=True, blank=True)
+    late_response = models.JSONField(null=True, blank=True)  # came when the step was lost
     files = models.JSONField(default=list, blank=True)  # paths of the artifacts it named
     progress = models.TextField(blank=True)  # the last lines printed while it runs
 

@@ -1,6 +1,7 @@
 """What `runs` needs from outside: somebody who puts questions to people."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
@@ -9,15 +10,22 @@ from django.conf import settings
 
 from runs.domain.plan import Unit
 from runs.domain.questions import Question
-from runs.models import Artifact, Run
+from runs.models import Artifact, Run, StepAttempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Where a question comes from: its gate, what it shows, and the attempt it follows."""
+
+    gate_key: str
+    shown: Sequence[Artifact]
+    after: StepAttempt | None
 
 
 class Asker(Protocol):
     """Called inside the transaction that parks a run, and able to refuse."""
 
-    def open_request(
-        self, run: Run, unit: Unit, question: Question, gate_key: str, shown: Sequence[Artifact]
-    ) -> str:
+    def open_request(self, run: Run, unit: Unit, question: Question, asking: Asking) -> str:
         """Put a question to people and return the request's id."""
 
     def approve_by_policy(self, request_id: str) -> None:

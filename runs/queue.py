@@ -51,6 +51,13 @@ def is_answered(session: int) -> bool:
     return not _rows(_own_queue(session)).exists()
 
 
+def remind(session: int) -> None:
+    """Ring again for what the cluster has not answered; it is a write, as its answer would be."""
+    own = _own_queue(session)
+    _rows(own).update(key=own)
+    bell.ring(Conf.ORM)
+
+
 def forget(session: int) -> None:
     """Remove what a cluster that is gone will not answer any more."""
     _rows(_own_queue(session)).delete()

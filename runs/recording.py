@@ -1,5 +1,7 @@
 """Writes down what a step handed back: its result, its output, its files."""
 
+from django.db.models import QuerySet
+
 from runs import artifacts
 from runs.domain import results, telling
 from runs.domain.plan import Unit
@@ -15,15 +17,22 @@ def record(
     unit: Unit,
     outcome: Outcome,
     found: tuple[artifacts.Found, ...],
-) -> None:
+) -> bool:
+    """Finish an attempt, unless somebody else has its step by now: then False, and nothing done."""
     result = outcome.result
-    attempt.status = StepAttempt.Status.FINISHED
-    attempt.finished_at = change.now
-    attempt.result = result.status.value
-    attempt.response = results.to_json(result)
-    attempt.files = [file.path for file in found if file.content is not None]
-    attempt.progress = ""
-    attempt.save(update_fields=["status", "finished_at", "result", "response", "files", "progress"])
+    values: dict[str, object] = {
+        "status": StepAttempt.Status.FINISHED,
+        "finished_at": change.now,
+        "result": result.status.value,
+        "response": results.to_json(result),
+        "files": [file.path for file in found if file.content is not None],
+        "progress": "",
+    }
+    if not _held(attempt).update(**values):
+        _record_late(attempt, result)
+        return False
+    for name, value in values.items():
+        setattr(attempt, name, value)
     if outcome.stdout or outcome.stderr:
         StepOutput.objects.create(attempt=attempt, stdout=outcome.stdout, stderr=outcome.stderr)
     tell_end(change, attempt, unit, result)
@@ -32,6 +41,14 @@ def record(
     change.tell(*artifacts.tell_named(change.run, attempt, named))
     change.run.artifacts = {**change.run.artifacts, **named}
     change.last = attempt
+    return True
+
+
+def _held(attempt: StepAttempt) -> QuerySet[StepAttempt]:
+    """The attempt, as long as its worker still has it."""
+    return StepAttempt.objects.filter(
+        pk=attempt.pk, status=StepAttempt.Status.RUNNING, worker=attempt.worker
+    )
 
 
 def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Result) -> None:
@@ -43,11 +60,9 @@ def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Resul
         change.tell(telling.step_failed(unit, result, attempt=attempt.number, duration_ms=duration))
 
 
-def record_late(attempt: StepAttempt, result: Result) -> None:
+def _record_late(attempt: StepAttempt, result: Result) -> None:
     """The result of a lost lease is kept for the record and changes nothing."""
-    StepAttempt.objects.filter(pk=attempt.pk, response__isnull=True).update(
-        response=results.to_json(result)
-    )
+    StepAttempt.objects.filter(pk=attempt.pk).update(late_response=results.to_json(result))
 
 
 def failure_context(change: Transition, unit: Unit, result: Result) -> dict[str, object] | None:

@@ -15,7 +15,7 @@ from runs.domain.plan import Unit
 from runs.domain.planner import Decision, Facts
 from runs.domain.status import RunStatus, check_move
 from runs.models import Event, Run, StepAttempt
-from runs.ports import asker
+from runs.ports import Asking, asker
 
 ADVANCE = "runs.tasks.advance_run"
 
@@ -42,6 +42,7 @@ class Transition:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.plan = run.frozen_plan
+        self._before = {name: getattr(run, name) for name in _CHANGING}
         self.now: datetime = timezone.now()
         self.last: StepAttempt | None = None  # what was executed before this change
         self.worker = ""  # who goes on with the run; nobody means the queue finds somebody
@@ -99,7 +100,8 @@ class Transition:
         history.append(self.run, self._entries, now=self.now)
         self._entries.clear()
         self.run.updated_at = self.now
-        self.run.save(update_fields=_CHANGING)
+        changed = [name for name in _CHANGING if getattr(self.run, name) != self._before[name]]
+        self.run.save(update_fields=changed)
         if self._queued:
             queue.enqueue(ADVANCE, self.run.pk)
         if self._policy_request:
@@ -149,7 +151,12 @@ class Transition:
         unit = self.plan.units[move.at]
         made_here = self.last if self.last and self.last.position == move.at else None
         shown = artifacts.shown_at(self.run, made_here)
-        request_id = asker().open_request(self.run, unit, move.question, move.gate_key, shown)
+        request_id = asker().open_request(
+            self.run,
+            unit,
+            move.question,
+            Asking(gate_key=move.gate_key, shown=shown, after=made_here),
+        )
         self.tell(*telling.asked(move.question, unit, request_id, _executed(made_here)))
         if move.by_policy:
             self._policy_request = request_id

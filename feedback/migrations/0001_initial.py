@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
                 ('requested_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
                 ('artifacts', models.ManyToManyField(blank=True, related_name='requests', to='faber_runs.artifact')),
+                ('attempt', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='requests', to='faber_runs.stepattempt')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='requests', to='faber_runs.run')),
             ],
             options={

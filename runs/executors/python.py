@@ -1,7 +1,6 @@
 """Executes `python` steps: a function of a module that the site allows, called in this process."""
 
 import contextvars
-import copy
 import ctypes
 import importlib
 import threading
@@ -27,7 +26,7 @@ def call_function(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
         advice = f"If it should be, name {module} in FABER_PYTHON_STEPS."
         refusal = f"The module {module} is not allowed for steps."
         return Outcome(result=failure(refusal, suggested_fixes=[advice]))
-    call = _Call(reference, copy.deepcopy(order.briefing))
+    call = _Call(reference, dict(order.briefing))
     if ended := call.watched(watcher, order.timeout):
         return Outcome(result=ended_early(ended, order), ended=ended)
     if call.error:

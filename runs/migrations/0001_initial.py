@@ -119,6 +119,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('result', models.CharField(blank=True, choices=[('success', 'success'), ('warning', 'warning'), ('failure', 'failure'), ('pending_input', 'pending_input')], max_length=20)),
                 ('response', models.JSONField(blank=True, null=True)),
+                ('late_response', models.JSONField(blank=True, null=True)),
                 ('files', models.JSONField(blank=True, default=list)),
                 ('progress', models.TextField(blank=True)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='faber_runs.run')),

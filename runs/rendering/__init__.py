@@ -10,7 +10,7 @@ from pymdownx.magiclink import MagiclinkExtension
 
 from runs.rendering import front_matter
 from runs.rendering.blocks import GfmBlocks
-from runs.rendering.bounds import CannotRenderError
+from runs.rendering.bounds import MAX_SHOWN, CannotRenderError
 from runs.rendering.document import Document, TocEntry
 from runs.rendering.hidden import Hidden
 from runs.rendering.sanitising import plain, sanitised
@@ -33,7 +33,7 @@ class Rendered:
 
 def render(markdown: str) -> Rendered:
     """Render any text; what cannot be laid out is shown as plain text and says why."""
-    text = _readable(markdown)
+    text = _readable(markdown[:MAX_SHOWN])
     try:
         return _laid_out(text)
     except CannotRenderError as error:
@@ -45,6 +45,9 @@ def render(markdown: str) -> Rendered:
         why = "This document could not be laid out."
     hidden = Hidden()
     hidden.note_characters(text)
+    if len(markdown) > MAX_SHOWN:
+        first, last = text.count("\n") + 1, markdown.count("\n") + 1
+        hidden.note("The rest of the document", first, last)
     return Rendered(html=plain(text, why), toc=(), hidden=hidden.sentences())
 
 
@@ -56,8 +59,6 @@ def _laid_out(text: str) -> Rendered:
     converter = Markdown(extensions=[blocks, MagiclinkExtension()], output_format="html")
     markup = matter + converter.convert(body)
     document.hidden.note_characters(text)
-    for first, last in document.references.unused():
-        document.hidden.note("A link definition nothing uses", first, last)
     return Rendered(
         html=sanitised(markup, document.stamp),
         toc=tuple(document.toc),

@@ -6,7 +6,6 @@ from runs.rendering.bounds import Work
 from runs.rendering.hidden import Hidden
 from runs.rendering.lines import LineStamp
 from runs.rendering.raw_html import RawHtml
-from runs.rendering.references import References
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,6 @@ class Document:
     work: Work = field(default_factory=Work)
     stamp: LineStamp = field(default_factory=LineStamp)
     hidden: Hidden = field(default_factory=Hidden)
-    references: References = field(default_factory=References)
     raw_html: RawHtml = field(default_factory=RawHtml)
+    used_labels: set[str] = field(default_factory=set)
     toc: list[TocEntry] = field(default_factory=list)

@@ -1,10 +1,8 @@
 """What a document holds and its reader cannot see."""
 
-import html
 import re
 import unicodedata
 from functools import cache
-from itertools import groupby
 
 _EMOJI = "\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 # Joiners inside an emoji and one variation selector after a character are how they are
@@ -15,17 +13,18 @@ _INVISIBLE = re.compile(
     "\ufff0-\ufffb\U000e0000-\U000e0fff]"
     f"|(?<![{_EMOJI}])\u200d|(?<=[\ufe00-\ufe0f])[\ufe0e\ufe0f]"
 )
+_SHOWN_KINDS = 20
 _SHOWN_RANGES = 12
 
 
 class Hidden:
-    """Collects what is hidden by its lines."""
+    """Collects what is hidden, by its lines."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, set[int]] = {}
+        self._ranges: dict[str, list[tuple[int, int]]] = {}
 
     def note(self, what: str, first: int, last: int) -> None:
-        self._lines.setdefault(what, set()).update(range(first, last + 1))
+        self._ranges.setdefault(what, []).append((first, last))
 
     def note_characters(self, text: str, first_line: int = 1) -> None:
         if not _INVISIBLE.search(text):
@@ -34,14 +33,12 @@ class Hidden:
             for character in set(_INVISIBLE.findall(line)):
                 self.note(_described(character), number, number)
 
-    def note_entities(self, text: str, first_line: int) -> None:
-        """Characters written as `&#8203;`, which only the finished page has."""
-        if "&" in text:
-            self.note_characters(html.unescape(text), first_line)
-
     def sentences(self) -> tuple[str, ...]:
-        order = sorted(self._lines.items(), key=lambda item: min(item[1]))
-        return tuple(f"{what} is hidden on {_spoken(lines)}." for what, lines in order)
+        order = sorted(self._ranges.items(), key=lambda item: min(item[1]))
+        said = [f"{what} is hidden on {_spoken(lines)}." for what, lines in order[:_SHOWN_KINDS]]
+        if len(order) > _SHOWN_KINDS:
+            said.append(f"{len(order) - _SHOWN_KINDS} more kinds of things are hidden.")
+        return tuple(said)
 
 
 @cache
@@ -50,11 +47,21 @@ def _described(character: str) -> str:
     return f"The character U+{ord(character):04X} ({name})"
 
 
-def _spoken(lines: set[int]) -> str:
-    runs = groupby(enumerate(sorted(lines)), key=lambda pair: pair[1] - pair[0])
-    ranges = [[line for _, line in run] for _, run in runs]
-    words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges]
+def _spoken(ranges: list[tuple[int, int]]) -> str:
+    joined = _joined(ranges)
+    words = [str(first) if first == last else f"{first} to {last}" for first, last in joined]
     if len(words) > _SHOWN_RANGES:
         words[_SHOWN_RANGES - 1 :] = ["more"]
-    said = " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
-    return f"{'line' if len(lines) == 1 else 'lines'} {said}"
+    if len(words) == 1:
+        return f"{'lines' if 'to' in words[0] else 'line'} {words[0]}"
+    return f"lines {', '.join(words[:-1])} and {words[-1]}"
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined

@@ -27,12 +27,22 @@ LEFT_OUT = frozenset(
 # The HTML parser repeats these in every block until they are closed; with attributes it
 # repeats any number of them, and a small document grows into a huge page.
 _REPEATED = frozenset({"b", "code", "em", "i", "s", "small", "strong", "u"})
+_READ = TAGS | {"img"}
 _MAX_TAG_LENGTH = 2_000
 
 _COMMENT = re.compile(r"<!--(?:-?>|.*?(?:-->|\Z))", re.DOTALL)
 _TAG = re.compile(r"<(?:(/?)([a-zA-Z][^\s/<>]*+)([^<>]*+)>)?")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"']++))""")
-_CODE_SPAN = re.compile(r"(?<!`)(`++)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+# Attributes whose meaning a page shows, or which hold too little to hide anything.
+_PLAIN_ATTRIBUTES = re.compile(
+    r"""(?:\s++(?:
+        (?:href|src|alt|title)\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"']++)
+        |(?:align|class|colspan|height|id|name|rel|rowspan|scope|start|target|type|width)
+            \s*+=\s*+["']?[\w%#.-]{0,40}["']?(?=[\s/]|\Z)
+        |(?:checked|disabled|open)(?:\s*+=\s*+["']["'])?(?=[\s/]|\Z)
+    ))*+\s*+/?""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 class RawHtml:
@@ -72,10 +82,8 @@ def left_out(markup: str) -> Iterator[tuple[str, int, int]]:
         name = (tag[2] or "").lower()
         if name in LEFT_OUT:
             yield f"The HTML tag <{tag[1]}{name}>", line, line
-
-
-def without_code_spans(text: str) -> str:
-    return _CODE_SPAN.sub(_newlines, text) if "`" in text else text
+        elif name in _READ and not _PLAIN_ATTRIBUTES.fullmatch(tag[3]):
+            yield f"Part of the HTML tag <{tag[1]}{name}>", line, line
 
 
 def image_as_link(attributes: dict[str, str]) -> str:

@@ -132,4 +132,5 @@ def _address(value: str) -> str | None:
 def _is_below(address: str) -> bool:
     """A document may point at files beside it, not at other pages of this site."""
     path = re.split("[?#]", unquote(address).replace("\\", "/"), maxsplit=1)[0]
-    return bool(path) and not posixpath.normpath(path).startswith(("/", ".."))
+    name = posixpath.normpath(path).split("/")[0]
+    return bool(path) and name not in ("", "..") and ":" not in name

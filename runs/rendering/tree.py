@@ -1,6 +1,7 @@
 """The element tree a document's block tokens become."""
 
 import re
+from html import unescape
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
@@ -10,12 +11,11 @@ from markdown_it.token import Token
 
 from runs.rendering.document import Document
 from runs.rendering.highlighting import Highlighter
-from runs.rendering.raw_html import left_out, without_code_spans
+from runs.rendering.inlines import Text
+from runs.rendering.raw_html import left_out
 
-_FIRST_TAG = re.compile(r"\s*<[a-z][^\s/<>]*", re.IGNORECASE)
+_FIRST_TAG = re.compile(r"<[a-z][^\s/<>]*", re.IGNORECASE)
 _NOT_IN_LANGUAGE = re.compile(r"[^\w+#.-]")
-# Text with none of these means itself, and most cells and items are such text.
-_MARKUP = re.compile(r"[\\`\[<&*_~@:\n!]|www\.")
 _BOX = {True: {"aria-label": "Done", "checked": ""}, False: {"aria-label": "To do"}}
 
 
@@ -41,11 +41,12 @@ class Tree:
             self._leaves[token.type](token)
         elif token.nesting == -1:
             self._open.pop()
-        elif token.hidden:  # the paragraph of a tight list item, whose text the item takes
+        elif token.hidden and _has_no_blocks(self._open[-1]):
+            # The text of a tight list item is the item's own.
             self._open.append(self._open[-1])
         else:
             self._open.append(self._add_element(token))
-            self._count_columns(token)
+            self._note_extra_cells(token)
 
     def _add_element(self, token: Token) -> Element:
         element = SubElement(self._open[-1], token.tag, self._lines(token))
@@ -60,21 +61,14 @@ class Tree:
         SubElement(self._open[-1], "hr", self._lines(token))
 
     def _add_text(self, token: Token) -> None:
-        text = token.content if _MARKUP.search(token.content) else AtomicString(token.content)
-        parent = self._open[-1]
-        if len(parent):
-            parent[-1].tail = (parent[-1].tail or "") + text
-        else:
-            parent.text = text
-        if token.map:
-            self._note_markup(without_code_spans(token.content), token.map[0] + 1)
+        Text(self._open[-1], token, document=self._document, stash=self._stash).fill()
 
     def _add_code(self, token: Token) -> None:
         first, last = self._range(token)
-        language, _, remark = token.info.strip().partition(" ")
-        if remark:
+        info = token.info.strip()
+        name = _NOT_IN_LANGUAGE.split(info, maxsplit=1)[0][:30]
+        if name != info:
             self._document.hidden.note("Text after the language of a code block", first, first)
-        name = _NOT_IN_LANGUAGE.sub("", language)[:30]
         kind = f' class="language-{name}"' if name else ""
         code = self._highlighter.html(token.content, name)
         lines = self._document.stamp.html(first, last)
@@ -82,7 +76,9 @@ class Tree:
 
     def _add_html(self, token: Token) -> None:
         first, last = self._range(token)
-        self._note_markup(token.content, first)
+        for what, start, end in left_out(token.content):
+            self._document.hidden.note(what, first + start, first + end)
+        self._document.hidden.note_characters(unescape(token.content), first)
         markup = self._document.raw_html.tame(token.content).strip()
         lines = self._document.stamp.html(first, last)
         # The lines go on its first tag: an element around it would close what it leaves open,
@@ -107,13 +103,8 @@ class Tree:
             end -= 1
         return start + 1, end
 
-    def _note_markup(self, text: str, first: int) -> None:
-        for what, start, end in left_out(text):
-            self._document.hidden.note(what, first + start, first + end)
-        self._document.hidden.note_entities(text, first)
-
-    def _count_columns(self, token: Token) -> None:
-        """Cells beyond the header are not shown; say so."""
+    def _note_extra_cells(self, token: Token) -> None:
+        """Cells beyond the header are not shown."""
         if token.type == "table_open":
             self._columns = 0
         elif token.type == "th_open":
@@ -123,3 +114,7 @@ class Tree:
             if len(escapedSplit(row.removesuffix("|"))) > self._columns:
                 line = token.map[0] + 1
                 self._document.hidden.note("A table cell without a heading", line, line)
+
+
+def _has_no_blocks(item: Element) -> bool:
+    return len(item) == 0 or (len(item) == 1 and item[0].tag == "input")

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django_q import core_signing
 from django_q.signing import PickleSerializer
 
-from runs import processes
+from faber_site import processes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORKERS = 3
@@ -82,10 +82,10 @@ class Scratch:
         first = self.faber.stdout.readline()
         return [first, self.faber.stdout.readline()] if command == "up" else [first]
 
-    def run(self, command: str) -> subprocess.Popen[str]:
+    def run(self, *command: str) -> subprocess.Popen[str]:
         with self.log.open("a") as log:
             return subprocess.Popen(
-                [sys.executable, str(CHECKOUT / "manage.py"), command],
+                [sys.executable, str(CHECKOUT / "manage.py"), *command],
                 env=self._environment(),
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,5 +1,6 @@
 """What `faber up`, `web` and `work` survive: kill -9 of every process they consist of."""
 
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -20,27 +21,24 @@ ENDED = 10
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Scratch]:
-    scratch = Scratch(tmp_path)
-    yield scratch
-    scratch.close()
+    with closing(Scratch(tmp_path)) as scratch:
+        yield scratch
 
 
 @pytest.fixture(scope="module")
 def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     """One worker for all that is killed in turn: it has to survive them all."""
-    scratch = Scratch(tmp_path_factory.mktemp("working"))
-    assert scratch.start("work") == ["FABER worker is ready\n"]
-    assert scratch.has_all_workers_within(BACK)
-    yield scratch
-    scratch.close()
+    with closing(Scratch(tmp_path_factory.mktemp("working"))) as scratch:
+        assert scratch.start("work") == ["FABER worker is ready\n"]
+        assert scratch.has_all_workers_within(BACK)
+        yield scratch
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
-    scratch = Scratch(tmp_path_factory.mktemp("serving"))
-    assert scratch.start("web") == [f"FABER is ready: http://127.0.0.1:{scratch.port}/\n"]
-    yield scratch
-    scratch.close()
+    with closing(Scratch(tmp_path_factory.mktemp("serving"))) as scratch:
+        assert scratch.start("web") == [f"FABER is ready: http://127.0.0.1:{scratch.port}/\n"]
+        yield scratch
 
 
 @pytest.mark.parametrize(
@@ -67,28 +65,29 @@ def test_jobs_are_executed_again_after_a_kill(
     assert working.has_all_workers_within(BACK)
 
 
-def test_a_cluster_that_acknowledges_nothing_is_replaced(working: Scratch) -> None:
-    before = working.leader("cluster")
+def test_a_cluster_that_acknowledges_nothing_is_replaced(scratch: Scratch) -> None:
+    scratch.start("work")
+    before = scratch.leader("cluster")
 
     # Its successor cannot read the results: the lock went with it.
-    working.monitor().kill()
+    scratch.monitor().kill()
 
-    assert eventually(lambda: before.pid not in working.pids(), within=BACK)
-    assert working.works_within(BACK)
-    assert working.has_all_workers_within(BACK)
+    assert eventually(lambda: before.pid not in scratch.pids(), within=BACK)
+    assert scratch.works_within(BACK)
+    assert scratch.has_all_workers_within(BACK)
 
 
 @pytest.mark.parametrize("victim", ["sentinel", "workers"])
 def test_a_busy_worker_survives_the_end_of_its_cluster(scratch: Scratch, victim: str) -> None:
     scratch.start("work")
-    busy = scratch.keep_a_worker_busy(seconds=12, then=scratch.folder / "finished")
+    busy = scratch.keep_a_worker_busy(seconds=20, then=scratch.folder / "finished")
 
     for process in [scratch.sentinel()] if victim == "sentinel" else scratch.idle_workers():
         process.kill()
 
     assert scratch.works_within(BACK)
     assert busy.pid in scratch.pids()
-    assert eventually((scratch.folder / "finished").exists, within=20)
+    assert eventually((scratch.folder / "finished").exists, within=30)
     assert eventually(lambda: busy.pid not in scratch.pids(), within=5)
 
 
@@ -178,10 +177,14 @@ def test_up_prints_its_address_and_a_way_in(scratch: Scratch) -> None:
 def test_two_first_starts_at_once_do_not_collide(tmp_path: Path) -> None:
     worker, site = Scratch(tmp_path), Scratch(tmp_path)
     with closing(worker), closing(site):
-        worker.faber, site.faber = worker.run("work"), site.run("web")
-
+        worker.faber, site.faber = worker.run("work"), site.run("web", "--json")
         assert worker.faber.stdout
+        assert site.faber.stdout
+
         assert worker.faber.stdout.readline() == "FABER worker is ready\n"
+        assert json.loads(site.faber.stdout.readline()) == {
+            "site": f"http://127.0.0.1:{site.port}/"
+        }
         assert eventually(lambda: site.answers("/readyz"), within=BACK)
 
 

@@ -32,7 +32,7 @@ def test_a_host_has_one_beat_its_latest() -> None:
     tasks.beat()
 
     age = beats.latest_age()
-    assert age
+    assert age is not None
     assert age < timedelta(seconds=5)
     assert WorkerBeat.objects.count() == 1
 
@@ -41,7 +41,7 @@ def test_an_old_beat_shows_nothing() -> None:
     WorkerBeat.objects.create(host="first", **ago(seconds=30))
 
     age = beats.latest_age()
-    assert age
+    assert age is not None
     assert timedelta(seconds=29) < age < timedelta(seconds=60)
     assert not beats.worker_is_alive()
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs import inputs
+from runs.terminal import inputs
 from tests import factories as f
 from tests.commands import faber
 

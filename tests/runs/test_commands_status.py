@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from runs import layout
 from runs.models import Event, Run
+from runs.terminal import layout
 from tests import factories as f
 from tests.commands import faber
 

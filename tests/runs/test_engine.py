@@ -316,6 +316,8 @@ def test_the_late_result_of_a_lost_lease_is_kept_and_changes_nothing() -> None:
 
     assert run.events.count() == events
     assert f.fresh(run).position == 0
+    kept = StepAttempt.objects.get(pk=dead.attempt.pk)
+    assert (kept.status, kept.late_response) == ("lost", {"status": "success", "message": "done"})
 
 
 def test_a_step_that_kills_its_worker_three_times_asks_a_person() -> None:

@@ -5,9 +5,10 @@ from django.core.management.base import CommandParser
 from feedback import answering
 from feedback.answering import Words
 from feedback.shapes import request_shape
-from runs import beats, inputs, surroundings
+from runs import beats, surroundings
 from runs.console import FaberCommand, Reply
-from runs.layout import one_line
+from runs.terminal import inputs
+from runs.terminal.layout import one_line
 
 
 class Command(FaberCommand):

@@ -9,10 +9,10 @@ from django.db.models import Q, QuerySet
 from feedback.auditing import faults
 from feedback.models import FeedbackResponse
 from feedback.shapes import audit_shape
-from runs import layout
 from runs.console import DONE, FAILED, FaberCommand, Reply
 from runs.domain.errors import Invalid, Problem
 from runs.finding import find_run
+from runs.terminal import layout
 
 COLUMNS = (
     "received_at",

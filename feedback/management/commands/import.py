@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from feedback.importing import take_in
 from runs import records
 from runs.console import FaberCommand, Reply
-from runs.layout import run_card
+from runs.terminal.layout import run_card
 
 
 class Command(FaberCommand):

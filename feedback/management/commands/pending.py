@@ -4,8 +4,9 @@ from django.core.management.base import CommandParser
 
 from feedback.models import FeedbackRequest
 from feedback.shapes import request_shape
-from runs import layout, permissions, surroundings
+from runs import permissions, surroundings
 from runs.console import FaberCommand, Reply
+from runs.terminal import layout
 
 
 class Command(FaberCommand):

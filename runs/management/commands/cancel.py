@@ -6,7 +6,7 @@ from runs import engine, permissions, records, surroundings
 from runs.console import FaberCommand, Reply
 from runs.domain.errors import Invalid, Problem
 from runs.finding import find_run
-from runs.layout import run_line
+from runs.terminal.layout import run_line
 
 
 class Command(FaberCommand):

@@ -4,8 +4,8 @@ from django.core.management.base import CommandParser
 
 from runs.console import FaberCommand, Reply
 from runs.finding import find_run
-from runs.layout import event_line
 from runs.models import Event
+from runs.terminal.layout import event_line
 
 
 class Command(FaberCommand):

@@ -1,8 +1,8 @@
 from typing import Any
 
-from runs import inputs
 from runs.console import FaberCommand, Reply
 from runs.rendering import render
+from runs.terminal import inputs
 
 
 class Command(FaberCommand):

@@ -3,10 +3,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.dateparse import parse_datetime
 
-from runs import layout, records
+from runs import records
 from runs.console import FaberCommand, Reply
 from runs.finding import find_run
 from runs.models import Run
+from runs.terminal import layout
 
 NEWEST = 20
 

@@ -4,10 +4,11 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from runs import accounts, inputs
+from runs import accounts
 from runs.console import FaberCommand, Reply
 from runs.domain.actors import Role
 from runs.domain.errors import Invalid, Problem
+from runs.terminal import inputs
 
 
 class Command(FaberCommand):

@@ -7,10 +7,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 
-from runs import address, children, upgrading
-from runs.children import Child
-from runs.pulse import Pulse
-from runs.supervisor import Supervisor
+from faber_site import address, children
+from faber_site.children import Child
+from faber_site.pulse import Pulse
+from faber_site.supervisor import Supervisor
+from runs import upgrading
 
 LINES = {
     "site": "FABER is ready: {}",
@@ -70,7 +71,7 @@ class ServingCommand(BaseCommand):
         return True
 
     def _is_ready(self) -> bool:
-        if self.has_cluster and not self._pulse.has_answered:
+        # The site first: its first answer takes long, and meanwhile the cluster starts.
+        if self.has_site and not address.answers("/readyz" if self.has_cluster else "/healthz"):
             return False
-        path = "/readyz" if self.has_cluster else "/healthz"
-        return not self.has_site or address.answers(path)
+        return not self.has_cluster or self._pulse.has_answered

@@ -1,9 +1,10 @@
 import pytest
 from pytest_django import Settings
 
-from runs import processes, pulse, queue
-from runs.processes import BUSY, IDLE, Process
-from runs.pulse import FIRST_PATIENCE, PATIENCE, Watch
+from faber_site import processes, pulse
+from faber_site.processes import BUSY, IDLE, Process
+from faber_site.pulse import FIRST_PATIENCE, PATIENCE, Watch
+from runs import queue
 
 SESSION = 7
 

@@ -12,9 +12,10 @@ from types import FrameType
 
 from django.db import DatabaseError
 
-from runs import processes, queue, recovery
-from runs.children import Child
-from runs.processes import Process
+from faber_site import processes
+from faber_site.children import Child
+from faber_site.processes import Process
+from runs import queue, recovery
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from runs.pulse import Pulse
+from faber_site.pulse import Pulse
 
 CODE = Path(__file__).resolve().parents[1]
 GUNICORN = (

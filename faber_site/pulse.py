@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import close_old_connections
 
-from runs import processes, queue, tasks
+from faber_site import processes
+from runs import queue, tasks
 
 logger = logging.getLogger(__name__)
 
@@ -19,8 +20,10 @@ INTERVAL = 2.0
 FIRST_INTERVAL = 0.2
 # How many looks in a row may find a beat unanswered while a worker stands idle. Looks, not
 # seconds: when the database or the machine is slow, the looks become slow with it.
-PATIENCE = 3
+PATIENCE = 4
 FIRST_PATIENCE = 30
+# A write that takes longer than this means that the database keeps everybody waiting.
+SLOW_WRITE = 0.3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,6 +115,10 @@ def _look(watch: Watch) -> None:
     elif queue.is_answered(watch.session):
         watch.saw_answer()
     else:
+        began = time.monotonic()
+        queue.remind(watch.session)
+        if time.monotonic() - began > SLOW_WRITE:
+            return  # the database keeps everybody waiting, so that silence means nothing
         busy = sum(worker.is_busy for worker in workers)
         # Where processes cannot be seen, nothing can be concluded from silence.
         watch.saw_silence(worker_is_idle=bool(members) and busy < settings.FABER_WORKERS)

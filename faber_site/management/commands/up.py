@@ -1,5 +1,5 @@
+from faber_site.management.serving import ServingCommand
 from runs import accounts, demo
-from runs.management.serving import ServingCommand
 from runs.models import Run
 
 

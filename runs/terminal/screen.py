@@ -13,8 +13,8 @@ from rich.text import Text
 
 from runs.domain.results import Result, ResultStatus
 from runs.engine import Claim
-from runs.layout import duration, event_line, one_line
-from runs.watching import name_of
+from runs.terminal.layout import duration, event_line, one_line
+from runs.terminal.watching import name_of
 
 SHOWN_LINES = 5
 

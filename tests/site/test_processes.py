@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runs import processes
-from runs.processes import BUSY, IDLE, Process
+from faber_site import processes
+from faber_site.processes import BUSY, IDLE, Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

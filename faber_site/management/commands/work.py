@@ -1,4 +1,4 @@
-from runs.management.serving import ServingCommand
+from faber_site.management.serving import ServingCommand
 
 
 class Command(ServingCommand):

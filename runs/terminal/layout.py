@@ -45,7 +45,7 @@ def columns(header: Sequence[str], rows: Iterable[Sequence[object]], *, colour: 
     padded = _padded([header, *([one_line(cell) for cell in row] for row in rows)])
     if not colour:
         return "\n".join("".join(row).rstrip() for row in padded)
-    from runs.screen import table  # noqa: PLC0415  pipes need not pay for rich
+    from runs.terminal.screen import table  # noqa: PLC0415  pipes need not pay for rich
 
     return table(padded)
 

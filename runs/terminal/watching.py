@@ -8,7 +8,7 @@ from typing import Protocol
 from runs.domain.results import Result, ResultStatus
 from runs.driving import Observer
 from runs.engine import Claim
-from runs.layout import clean, duration, event_line, one_line
+from runs.terminal.layout import clean, duration, event_line, one_line
 
 _WORDS = {
     ResultStatus.SUCCESS: "ok",
@@ -32,7 +32,7 @@ def view_for(say: Callable[[str], None]) -> View:
     """What suits standard error: a screen, or somebody's log."""
     if not sys.stderr.isatty():
         return PlainView(say)
-    from runs.screen import ScreenView  # noqa: PLC0415  pipes need not pay for rich
+    from runs.terminal.screen import ScreenView  # noqa: PLC0415  pipes need not pay for rich
 
     return ScreenView()
 
