@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.models import Event, Run, StepAttempt
@@ -21,6 +21,8 @@ def fill_up_to(wanted: int) -> None:
     while missing > 0:
         _copy(original, min(BATCH, missing))
         missing -= BATCH
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # as the database itself does in time
 
 
 @transaction.atomic

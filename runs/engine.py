@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -23,7 +21,7 @@ from runs.domain.questions import Action, Gate
 from runs.domain.status import RunStatus
 from runs.executors.orders import Outcome
 from runs.models import Project, Run, StepAttempt
-from runs.transition import ADVANCE, Transition
+from runs.transition import ADVANCE, Transition, lease_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,29 +67,28 @@ def start(order: Start, *, worker: str = "") -> tuple[Run, Claim | None]:
 
 def claim(run_pk: int, worker: str) -> Claim | None:
     """Take the step a run stands at, unless somebody has it or the run is parked."""
-    with transaction.atomic():
-        run = _locked(run_pk)
-        if run.state is not RunStatus.IN_PROGRESS:
-            return None
-        # A constraint sees to it that there is one at most.
-        attempt = run.attempts.filter(status__in=StepAttempt.OPEN).order_by().first()
-        if attempt is None or attempt.is_remote:
-            return None
-        change = Transition(run)
-        change.worker = worker
-        if attempt.status == StepAttempt.Status.QUEUED:
-            change.start_attempt(attempt, worker)
-            attempt.save(update_fields=["status", "worker", "started_at", "lease_until"])
-        elif attempt.lease_until and attempt.lease_until < change.now:
-            taken = recovery.take_over(change, attempt)
-            if taken is None:
-                change.write()
-                return None
-            attempt = taken
-        else:
-            return None
-        change.write()
-    return _claimed(run, attempt, worker)
+    if not _sign_for(run_pk, worker) and not (bring_back(run_pk) and _sign_for(run_pk, worker)):
+        return None
+    attempt = StepAttempt.objects.select_related("run__project").get(
+        run_id=run_pk, status=StepAttempt.Status.RUNNING, worker=worker
+    )
+    return _claimed(attempt.run, attempt, worker)
+
+
+def _sign_for(run_pk: int, worker: str) -> bool:
+    """One conditional update decides who gets a step that was handed out."""
+    now = timezone.now()
+    waiting = StepAttempt.objects.filter(
+        run_id=run_pk, status=StepAttempt.Status.QUEUED, is_remote=False
+    )
+    return bool(
+        waiting.update(
+            status=StepAttempt.Status.RUNNING,
+            worker=worker,
+            started_at=now,
+            lease_until=lease_end(now),
+        )
+    )
 
 
 def settle(held: Claim, outcome: Outcome, found: tuple[artifacts.Found, ...] = ()) -> Claim | None:
@@ -111,25 +108,25 @@ def settle(held: Claim, outcome: Outcome, found: tuple[artifacts.Found, ...] = (
     return _claimed(run, following, attempt.worker)
 
 
-def bring_back(run_pk: int) -> None:
-    """Take a step from a worker that stopped reporting, and queue it for another."""
+def bring_back(run_pk: int) -> bool:
+    """Take a step from a worker that stopped reporting and hand it out again, if it may be."""
     with transaction.atomic():
         run = _locked(run_pk)
         attempt = run.attempts.filter(status=StepAttempt.Status.RUNNING).first()
         change = Transition(run)
-        if attempt and attempt.lease_until and attempt.lease_until < change.now:
-            recovery.take_over(change, attempt)
-            change.write()
+        if attempt is None or attempt.lease_until is None or attempt.lease_until >= change.now:
+            return False
+        again = recovery.take_over(change, attempt)
+        change.write()
+    return again is not None
 
 
 def keep(attempt_pk: int, worker: str, *, progress: str) -> bool:
     """Renew a lease and show what the step printed; False when the step is no longer ours."""
-    until = timezone.now() + timedelta(seconds=settings.FABER_LEASE_SECONDS)
-    return bool(
-        StepAttempt.objects.filter(
-            pk=attempt_pk, worker=worker, status=StepAttempt.Status.RUNNING
-        ).update(lease_until=until, progress=progress)
+    held = StepAttempt.objects.filter(
+        pk=attempt_pk, worker=worker, status=StepAttempt.Status.RUNNING
     )
+    return bool(held.update(lease_until=lease_end(timezone.now()), progress=progress))
 
 
 def resume(

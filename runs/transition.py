@@ -107,19 +107,6 @@ class Transition:
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
 
-    def start_attempt(self, attempt: StepAttempt, worker: str) -> None:
-        """Hand an attempt to a worker, for as long as the worker keeps its lease."""
-        attempt.status = StepAttempt.Status.RUNNING
-        attempt.worker = worker
-        attempt.started_at = self.now
-        attempt.lease_until = self.now + timedelta(seconds=settings.FABER_LEASE_SECONDS)
-        if not attempt.is_hook:
-            self.tell(
-                telling.step_started(
-                    attempt.phase, attempt.step, attempt=attempt.number, action=attempt.action
-                )
-            )
-
     def again(self, lost: StepAttempt, reason: str) -> StepAttempt:
         """Another attempt at exactly what a dead worker had."""
         self.feedback, self.failure_context = lost.feedback, lost.failure_context
@@ -215,9 +202,14 @@ class Transition:
             queued_at=self.now,
         )
         if self.worker and not unit.step.remote:
-            self.start_attempt(attempt, self.worker)
+            attempt.status = StepAttempt.Status.RUNNING
+            attempt.worker, attempt.started_at = self.worker, self.now
+            attempt.lease_until = lease_end(self.now)
         elif not unit.step.remote:
             self._queued = True
+        if not unit.is_hook:
+            # Told when the step is handed out: whoever takes it up only signs for it.
+            self.tell(telling.step_started(unit, attempt=attempt.number, action=action))
         attempt.save(force_insert=True)
         return attempt
 
@@ -245,6 +237,10 @@ class Transition:
         unit = self.run.unit
         where = unit.key if unit else "the end"
         return str(given.get("comment") or f"{given.get('response', 'cancelled')} at {where}")
+
+
+def lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.FABER_LEASE_SECONDS)
 
 
 def _executed(attempt: StepAttempt | None) -> telling.Executed | None:

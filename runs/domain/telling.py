@@ -90,11 +90,11 @@ def run_cancelled(reason: str, actor: Actor | None) -> Entry:
     )
 
 
-def step_started(phase: str, step: str, *, attempt: int, action: str) -> Entry:
+def step_started(unit: Unit, *, attempt: int, action: str) -> Entry:
     return Entry(
         type=EventType.STEP_START,
-        phase=phase,
-        step=step,
+        phase=unit.phase,
+        step=unit.step.id,
         status="started",
         metadata={"attempt": attempt, "action": action},
     )

@@ -180,7 +180,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='stepattempt',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['status', 'lease_until'], name='open_attempts'),
+            index=models.Index(fields=['status', 'lease_until'], name='open_attempts'),
         ),
         migrations.AddConstraint(
             model_name='stepattempt',

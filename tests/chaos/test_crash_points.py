@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +37,22 @@ class Countdown:
         return execute(sql, params, many, context)
 
 
-def work_until_killed(run_pk: int, fatal: int) -> None:
-    with connection.execute_wrapper(Countdown(fatal)):
-        driving.drive(engine.claim(run_pk, driving.worker_name()))
+def was_killed(act: Callable[[], object], fatal: int) -> bool:
+    """Act in a process of its own; whether it was killed before it was done."""
 
+    def act_until_killed() -> None:
+        with connection.execute_wrapper(Countdown(fatal)):
+            act()
 
-def was_killed(run_pk: int, fatal: int) -> bool:
-    """Work in a process of its own; whether it was killed before the run parked."""
     connections.close_all()
-    process = multiprocessing.get_context("fork").Process(
-        target=work_until_killed, args=(run_pk, fatal)
-    )
+    process = multiprocessing.get_context("fork").Process(target=act_until_killed)
     process.start()
     process.join()
     return process.exitcode == -signal.SIGKILL
+
+
+def work(run: Run) -> None:
+    driving.drive(engine.claim(run.pk, driving.worker_name()))
 
 
 def lapse(run: Run) -> None:
@@ -71,7 +74,7 @@ def test_a_worker_killed_before_any_statement_loses_nothing(tmp_path: Path) -> N
         workspace = tmp_path / str(fatal)
         workspace.mkdir()
         run = f.start(document, workspace=workspace)
-        killed = was_killed(run.pk, fatal)
+        killed = was_killed(partial(work, run), fatal)
         finished = set(run.attempts.filter(status="finished").values_list("step", flat=True))
         before = {step: executions(workspace / "log", step) for step in finished}
 
@@ -86,6 +89,26 @@ def test_a_worker_killed_before_any_statement_loses_nothing(tmp_path: Path) -> N
         for step, times in before.items():
             assert executions(workspace / "log", step) == times, f"{step} was executed again"
         if not killed:
-            assert fatal > 20  # the count really went through claim and settle
+            assert fatal > 12  # the count really went through claim and settle
             return
     pytest.fail("the run needed more statements than were tried")
+
+
+@pytest.mark.timeout(300)
+def test_an_answer_killed_before_any_statement_is_whole_or_was_never_given() -> None:
+    for fatal in range(MOST_STATEMENTS):
+        run = f.started(f.five_steps())
+        killed = was_killed(partial(f.answer, run, "approve"), fatal)
+
+        run = f.fresh(run)
+        if run.status == "awaiting_feedback":
+            assert f.pending(run).responses.count() == 0
+            assert "feedback_received" not in f.told(run)
+            assert killed, "an answer that was taken is not on record"
+            f.answer(run, "approve")
+        assert f.work(run).status == "completed"
+        assert f.told(run).count("approval_granted") == 1
+        if not killed:
+            assert fatal > 6
+            return
+    pytest.fail("the answer needed more statements than were tried")
