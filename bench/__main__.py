@@ -15,6 +15,7 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 COLUMNS = (
     ("runs", "runs there"),
+    ("loop_ms", "loop ms"),
     ("started_per_second", "start→paused /s"),
     ("completed_per_second", "answer→completed /s"),
     ("latency_p50_ms", "answer→step p50 ms"),

@@ -15,6 +15,9 @@ from runs.domain.results import ResultStatus
 from runs.domain.status import RunStatus
 from runs.domain.workflow import AutonomyLevel
 
+KEPT_PLANS = 200
+_PLANS: dict[str, Plan] = {}
+
 
 def choices(values: object) -> list[tuple[str, str]]:
     return [(str(value), str(value)) for value in values]  # type: ignore[attr-defined]
@@ -103,11 +106,13 @@ class Run(models.Model):
 
     @property
     def frozen_plan(self) -> Plan:
-        """The plan as a value, parsed once per loaded row."""
-        cached: Plan | None = self.__dict__.get("_frozen_plan")
-        if cached is None:
-            cached = self.__dict__["_frozen_plan"] = Plan.read(self.plan)
-        return cached
+        """The plan as a value; equal hashes are equal plans, so each is parsed once a process."""
+        plan = _PLANS.get(self.plan_hash)
+        if plan is None:
+            if len(_PLANS) >= KEPT_PLANS:
+                _PLANS.clear()
+            plan = _PLANS[self.plan_hash] = Plan.read(self.plan)
+        return plan
 
     @property
     def unit(self) -> Unit | None:
