@@ -69,10 +69,11 @@ def claim(run_pk: int, worker: str) -> Claim | None:
     """Take the step a run stands at, unless somebody has it or the run is parked."""
     if not _sign_for(run_pk, worker) and not (bring_back(run_pk) and _sign_for(run_pk, worker)):
         return None
-    attempt = StepAttempt.objects.select_related("run__project").get(
+    signed = StepAttempt.objects.select_related("run__project").filter(
         run_id=run_pk, status=StepAttempt.Status.RUNNING, worker=worker
     )
-    return _claimed(attempt.run, attempt, worker)
+    attempt = signed.first()  # none when the run was cancelled in the same moment
+    return _claimed(attempt.run, attempt, worker) if attempt else None
 
 
 def _sign_for(run_pk: int, worker: str) -> bool:

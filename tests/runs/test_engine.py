@@ -471,6 +471,22 @@ def test_a_run_can_be_cancelled_wherever_it_stands(stage: str) -> None:
     assert f.told(run)[-1] == "workflow_cancelled"
 
 
+def test_a_run_cancelled_just_when_its_step_is_taken_is_not_executed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = f.start(f.five_steps())
+    sign_for = engine._sign_for
+
+    def sign_and_be_cancelled(run_pk: int, worker: str) -> bool:
+        taken = sign_for(run_pk, worker)
+        engine.cancel(run_pk, reason="changed my mind", actor=f.STARTER)
+        return taken
+
+    monkeypatch.setattr(engine, "_sign_for", sign_and_be_cancelled)
+
+    assert engine.claim(run.pk, "worker") is None
+
+
 def test_a_finished_run_can_be_neither_cancelled_nor_resumed() -> None:
     run = f.answered(f.started(f.five_steps()), "approve")
 
