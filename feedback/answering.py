@@ -50,18 +50,28 @@ def respond(
         if choice.needs_words and not said:
             raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
         decides = _decides(choice, earlier, request.quorum)
+        if decides:
+            _close(request)
         response = _record(request, choice, said, actor, decides=decides)
         _go_on(run, request, response, actor)
     return response
 
 
 def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
-    """The request and its run; the run's lock comes first and holds for both."""
+    """The request and its run; the run's lock holds for both.
+
+    Whoever waited for the lock sees the run as it is now, but the request as it was before: a
+    request that many may answer is read again, and one that a single answer closes is closed by
+    a conditional update.
+    """
+    locked = FeedbackRequest.objects.select_for_update(of=("run",))
     try:
-        run = Run.objects.select_for_update(of=("self",)).get(requests__request_id=request_id)
-    except Run.DoesNotExist:
+        request = locked.select_related("run", "attempt").get(request_id=request_id)
+    except FeedbackRequest.DoesNotExist:
         raise NotFound(f"There is no request {request_id}.") from None
-    return FeedbackRequest.objects.select_related("attempt").get(request_id=request_id), run
+    if request.quorum > 1:
+        request.refresh_from_db(fields=["status", "closed_at"])
+    return request, request.run
 
 
 def _check_open(request: FeedbackRequest) -> None:
@@ -78,6 +88,17 @@ def _check_open(request: FeedbackRequest) -> None:
         when=decision.received_at.isoformat(),
         source=decision.source,
     )
+
+
+def _close(request: FeedbackRequest) -> None:
+    """One conditional update decides between answers that came at the same time."""
+    still_open = FeedbackRequest.objects.filter(
+        pk=request.pk, status=FeedbackRequest.Status.PENDING
+    )
+    request.status, request.closed_at = FeedbackRequest.Status.ANSWERED, timezone.now()
+    if not still_open.update(status=request.status, closed_at=request.closed_at):
+        request.refresh_from_db()
+        _check_open(request)
 
 
 def _record(
@@ -119,9 +140,6 @@ def _go_on(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
     if not response.decides:
         engine.tell(run, [received])
         return
-    request.status = FeedbackRequest.Status.ANSWERED
-    request.closed_at = response.received_at
-    request.save(update_fields=["status", "closed_at"])
     approval = telling.approval(
         request.feedback_type,
         action,

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connections
 from django.db.models import Min
 from django.utils import timezone
 from django_q.brokers.orm import ORM
@@ -97,6 +97,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
 
     def _ear(self) -> bell.Bell:
         if self._bell is None or self._bell_of != os.getpid():
+            _commit_without_waiting()
             self._bell = bell.listen(Conf.ORM)
             self._bell_of = os.getpid()
         return self._bell
@@ -105,11 +106,11 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
         queues = (self.list_key, _own_queue(os.getsid(0)))
         while True:
             # The own queue has the longer name: "-key" puts a beat before the waiting jobs.
-            rows = self.get_connection().filter(key__in=queues, lock__lte=timezone.now())
-            row = rows.order_by("-key", "id").first()
+            waiting = _jobs().filter(key__in=queues, lock__lte=timezone.now())
+            row = waiting.order_by("-key", "id").first()
             if row is None:
                 return []
-            same = self.get_connection().filter(pk=row.pk, lock=row.lock)
+            same = _jobs().filter(pk=row.pk, lock=row.lock)
             if same.update(lock=self.timeout(row)):
                 return [(row.pk, row.payload)]
 
@@ -118,6 +119,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             logger.warning("The job queue cannot be read: %s", error)
         self._is_down = True
         self.close()
+        connections[Conf.ORM].close()
         time.sleep(Conf.POLL)
 
 
@@ -125,5 +127,20 @@ def _own_queue(session: int) -> str:
     return f"{Conf.CLUSTER_NAME}@{socket.gethostname()[:60]}:{session}"
 
 
-def _rows(key: str) -> Any:  # a query set of OrmQ, which has no types
-    return OrmQ.objects.using(Conf.ORM).filter(key=key)
+def _rows(key: str) -> Any:
+    return _jobs().filter(key=key)
+
+
+def _jobs() -> Any:  # a query set of OrmQ, which has no types
+    return OrmQ.objects.using(Conf.ORM)
+
+
+def _commit_without_waiting() -> None:
+    """The pusher only marks jobs as taken: one that a power cut gives back is taken again."""
+    connection = connections[Conf.ORM]
+    relaxed = {
+        "postgresql": "SET synchronous_commit TO off",
+        "sqlite": "PRAGMA synchronous=NORMAL",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(relaxed[connection.vendor])
