@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
@@ -18,10 +19,14 @@ from runs.domain.questions import Question
 from runs.models import Artifact, Run
 from runs.ports import Asking
 
+# Each step that waits behind a request counts like this much more waiting.
+WEIGHT_OF_A_STEP = timedelta(minutes=10)
+
 
 def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> str:
     """Put a question to people, in the transaction that parks its run."""
     now = timezone.now()
+    behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
     request = FeedbackRequest(
         request_id=make_request_id(now, os.urandom(3)),
         run=run,
@@ -37,7 +42,9 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         step_index=unit.index,
         reviewers=list(question.reviewers),
         quorum=question.quorum,
+        steps_behind=behind,
         requested_at=now,
+        ranked_at=now - behind * WEIGHT_OF_A_STEP,
     )
     request.seal = seal_of(request, asking.shown, run.plan_hash)
     request.save(force_insert=True)

@@ -38,7 +38,10 @@ class FeedbackRequest(models.Model):
     artifacts = models.ManyToManyField(Artifact, blank=True, related_name="requests")
     seal = models.CharField(max_length=64)
     shown_on_cli = models.BooleanField(default=False)
+    steps_behind = models.PositiveIntegerField(default=0)  # of the plan, from the one it is about
+    fingerprint = models.CharField(max_length=64, blank=True, db_index=True)  # of a failure
     requested_at = models.DateTimeField(default=timezone.now)
+    ranked_at = models.DateTimeField(default=timezone.now)  # its place among the open ones
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -48,7 +51,10 @@ class FeedbackRequest(models.Model):
                 fields=["run"], condition=Q(status="pending"), name="one_pending_request"
             )
         ]
-        indexes = [models.Index(fields=["status", "requested_at"], name="requests_by_status")]
+        indexes = [
+            models.Index(fields=["status", "requested_at"], name="requests_by_status"),
+            models.Index(fields=["status", "ranked_at"], name="requests_by_rank"),
+        ]
 
     def __str__(self) -> str:
         return self.request_id
@@ -72,7 +78,7 @@ class FeedbackRequest(models.Model):
     @property
     def decision(self) -> "FeedbackResponse | None":
         """The response that decided, if one has."""
-        return next((r for r in self.responses.all() if r.decides), None)
+        return next((r for r in self.responses.all() if r.decides and not r.is_retracted), None)
 
     @property
     def resume_point(self) -> dict[str, object]:
@@ -82,6 +88,11 @@ class FeedbackRequest(models.Model):
 class FeedbackResponse(models.Model):
     """An answer on record: who, what, where, when. Rows are only added."""
 
+    class State(models.TextChoices):
+        HELD = "held"  # recorded, and its author may still take it back
+        TAKEN = "taken"  # it took effect
+        RETRACTED = "retracted"
+
     request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="responses")
     response = models.TextField()
     action = models.CharField(max_length=20, choices=choices(Action))
@@ -89,6 +100,8 @@ class FeedbackResponse(models.Model):
     items = models.JSONField(default=list, blank=True)
     skipped = models.BooleanField(default=False)
     decides = models.BooleanField(default=True)  # False while a quorum is not reached
+    state = models.CharField(max_length=10, choices=State.choices, default=State.TAKEN)
+    held_until = models.DateTimeField(null=True, blank=True)
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -102,13 +115,32 @@ class FeedbackResponse(models.Model):
         ordering = ["received_at", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["request"], condition=Q(decides=True), name="one_deciding_response"
+                fields=["request"],
+                condition=Q(decides=True) & ~Q(state="retracted"),
+                name="one_deciding_response",
             ),
-            models.UniqueConstraint(fields=["request", "identity"], name="one_response_per_person"),
+            models.UniqueConstraint(
+                fields=["request", "identity"],
+                condition=~Q(state="retracted"),
+                name="one_response_per_person",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="held") | Q(held_until__isnull=False),
+                name="held_response_has_an_end",
+            ),
         ]
+        indexes = [models.Index(fields=["state", "held_until"], name="held_responses")]
 
     def __str__(self) -> str:
         return f"{self.response} by {self.who}"
+
+    @property
+    def is_held(self) -> bool:
+        return self.state == self.State.HELD
+
+    @property
+    def is_retracted(self) -> bool:
+        return self.state == self.State.RETRACTED
 
     @property
     def who(self) -> str:
@@ -117,3 +149,62 @@ class FeedbackResponse(models.Model):
     @property
     def source(self) -> str:
         return str(self.provided_by.get("source", ""))
+
+
+class ReviewComment(models.Model):
+    """A remark on lines of an artifact; its author's alone until an answer takes it along."""
+
+    class Kind(models.TextChoices):
+        MUST = "must", "Must change"
+        SHOULD = "should", "Should change"
+        QUESTION = "question", "Question"
+
+    request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="remarks")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    response = models.ForeignKey(
+        FeedbackResponse, null=True, blank=True, on_delete=models.SET_NULL, related_name="remarks"
+    )  # the answer it went with
+    path = models.CharField(max_length=500)
+    revision = models.PositiveIntegerField()
+    line = models.PositiveIntegerField()
+    end_line = models.PositiveIntegerField()
+    quote = models.TextField(blank=True)
+    body = models.TextField()
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MUST)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["path", "line", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(line__gte=1) & Q(end_line__gte=models.F("line")),
+                name="remark_on_lines_in_order",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.body[:40]}"
+
+    @property
+    def lines(self) -> str:
+        """`line 3` or `lines 3–5`."""
+        if self.line == self.end_line:
+            return f"line {self.line}"
+        return f"lines {self.line}–{self.end_line}"
+
+
+class Draft(models.Model):
+    """What somebody has typed on a request and not sent yet, on whichever machine."""
+
+    request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="drafts")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    values = models.JSONField(default=dict)  # of the form's fields, by name
+    saved_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["request", "author"], name="one_draft_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"draft of {self.author} on {self.request}"
