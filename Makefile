@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test check bench format lock
+.PHONY: up test check bench lighthouse screenshots format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
@@ -39,6 +39,12 @@ check: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python -m bench
+
+lighthouse: .venv/installed-dev
+	$(BIN)/python -m bench.lighthouse
+
+screenshots: .venv/installed-dev
+	$(BIN)/python docs/take_screenshots.py
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .

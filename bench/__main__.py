@@ -8,6 +8,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from tests import postgres
 
@@ -29,30 +30,45 @@ def main() -> None:
     print(table(rows))
     for name in ("sqlite", "postgresql"):
         print(growth(name, [row for row in rows if row["database"] == name]))
+    of_pages = pages()
+    print(page_table(of_pages))
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2) + "\n")
+    RESULTS.write_text(
+        json.dumps({"machine": machine(), "rows": rows, "pages": of_pages}, indent=2) + "\n"
+    )
     print(f"written to {RESULTS.relative_to(Path.cwd())}")
 
 
 def measure(name: str, database_url: str) -> list[dict[str, object]]:
-    """One database in a process of its own, on a scratch data directory."""
+    """One database in a process of its own."""
+    rows = measured_apart("bench.workload", database_url, "bench.steps")
+    return [{"database": name, **row} for row in rows]
+
+
+def pages() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = measured_apart("bench.pages", "", "tests.steps")
+    return found
+
+
+def measured_apart(module: str, database_url: str, steps: str) -> Any:
+    """What a process of its own prints, on a scratch data directory."""
     with tempfile.TemporaryDirectory(prefix="faber-bench-") as folder:
         environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "faber_site.settings",
             "FABER_DATA_DIR": folder,
             "FABER_DATABASE_URL": database_url,
-            "FABER_PYTHON_STEPS": "bench.steps",
+            "FABER_PYTHON_STEPS": steps,
             "FABER_WORKERS": "2",
         }
         done = subprocess.run(
-            [sys.executable, "-m", "bench.workload"],
+            [sys.executable, "-m", module],
             env=environment,
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-    return [{"database": name, **row} for row in json.loads(done.stdout)]
+    return json.loads(done.stdout)
 
 
 def table(rows: list[dict[str, object]]) -> str:
@@ -62,6 +78,15 @@ def table(rows: list[dict[str, object]]) -> str:
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
         for line in [heads, *body]
+    )
+
+
+def page_table(found: dict[str, dict[str, float]]) -> str:
+    empty = found["empty"]["p50_ms"]
+    return "\n".join(
+        f"request page, {name}: {page['p50_ms']} ms (×{page['p50_ms'] / empty:.1f} of the empty "
+        f"one), first time {page['first_ms']} ms, {page['kilobytes']} kB"
+        for name, page in found.items()
     )
 
 

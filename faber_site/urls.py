@@ -1,12 +1,25 @@
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponseRedirect
+from django.templatetags.static import static
 from django.urls import include, path
 
 from faber_site.health import healthz, readyz
+from faber_site.theme import theme
+
+
+@login_not_required
+def favicon(_request: HttpRequest) -> HttpResponseRedirect:
+    """Where browsers look when a page, such as those of the admin, names no icon."""
+    return HttpResponseRedirect(static("favicon.svg"))
+
 
 urlpatterns = [
     path("", include("feedback.urls")),
     path("", include("runs.urls")),
     path("admin/", admin.site.urls),
+    path("theme/", theme, name="theme"),
+    path("favicon.ico", favicon),
     path("healthz", healthz),
     path("readyz", readyz),
 ]

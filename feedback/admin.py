@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.admin import OfARunAdmin, ReadOnlyAdmin
@@ -17,7 +18,7 @@ else:
 
 class ResponseInline(_Inline):
     model = FeedbackResponse
-    fields = ["response", "action", "comment", "decides", "identity", "received_at"]
+    fields = ["response", "action", "comment", "decides", "state", "identity", "received_at"]
     can_delete = False
     extra = 0
 
@@ -33,9 +34,20 @@ class ResponseInline(_Inline):
 
 @admin.register(FeedbackRequest)
 class FeedbackRequestAdmin(OfARunAdmin):
-    list_display = ["request_id", "run", "type", "status", "phase", "step", "requested_at"]
-    list_filter = ["status", "type", "phase", "requested_at"]
+    list_display = [
+        "request_id",
+        "page",
+        "run",
+        "type",
+        "status",
+        "phase",
+        "step",
+        "steps_behind",
+        "requested_at",
+    ]
+    list_filter = ["status", "type", "gate", "phase", "requested_at"]
     search_fields = ["request_id", "run__run_id", "prompt"]
+    date_hierarchy = "requested_at"
     exclude = ["artifacts"]
     readonly_fields = ["revisions"]
     inlines = [ResponseInline]
@@ -45,14 +57,31 @@ class FeedbackRequestAdmin(OfARunAdmin):
         # By hand, because the field itself would fetch the content of every file.
         return ", ".join(str(artifact) for artifact in asked.artifacts.defer("content"))
 
+    def page_of(self, row: FeedbackRequest) -> str:
+        return reverse("request", args=[row.request_id])
+
 
 @admin.register(FeedbackResponse)
 class FeedbackResponseAdmin(ReadOnlyAdmin):
-    list_display = ["request", "response", "action", "identity", "decides", "received_at"]
-    list_filter = ["action", "decides", "received_at"]
+    list_display = [
+        "request",
+        "page",
+        "response",
+        "action",
+        "who",
+        "source",
+        "decides",
+        "state",
+        "received_at",
+    ]
+    list_filter = ["action", "state", "decides", "request__type", "received_at"]
     search_fields = ["request__request_id", "response", "comment", "identity"]
+    date_hierarchy = "received_at"
     raw_id_fields = ["request", "user"]
     ordering = ["-id"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FeedbackResponse]:
         return super().get_queryset(request).select_related("request")
+
+    def page_of(self, row: FeedbackResponse) -> str:
+        return reverse("request", args=[row.request.request_id])

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from feedback.domain import ledger
 from feedback.models import FeedbackRequest, FeedbackResponse
-from runs import engine, permissions
+from runs import engine, permissions, queue
 from runs.domain import telling
-from runs.domain.actors import Actor
+from runs.domain.actors import Actor, Source
 from runs.domain.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
 from runs.domain.questions import Action, Choice, Gate, resolve
 from runs.models import Run
+
+TAKE_EFFECT = "feedback.tasks.take_effect"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +42,10 @@ def respond(
     """Take one answer: first come, first served, bound to what its author saw."""
     said = words or Words()
     with transaction.atomic():
-        request, run = _locked(request_id)
+        request, run = locked(request_id)
         _check_open(request)
-        # Only a quorum leaves a request open with answers on record.
-        earlier = list(request.responses.all()) if request.quorum > 1 else []
+        # Only a quorum leaves a request open with answers that count.
+        earlier = standing(request) if request.quorum > 1 else []
         permissions.check_may_answer(
             actor, run, reviewers=request.reviewers, already={each.identity for each in earlier}
         )
@@ -53,11 +58,14 @@ def respond(
         if decides:
             _close(request)
         response = _record(request, choice, said, actor, decides=decides)
-        _go_on(run, request, response, actor)
+        if response.held_until:
+            queue.enqueue_at(response.held_until, TAKE_EFFECT, response.pk)
+        else:
+            carry_out(run, request, response, actor)
     return response
 
 
-def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
+def locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     """The request and its run; the run's lock holds for both.
 
     Whoever waited for the lock sees the run as it is now, but the request as it was before: a
@@ -72,6 +80,11 @@ def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     if request.quorum > 1:
         request.refresh_from_db(fields=["status", "closed_at"])
     return request, request.run
+
+
+def standing(request: FeedbackRequest) -> list[FeedbackResponse]:
+    """The answers that count: all but those taken back."""
+    return [response for response in request.responses.all() if not response.is_retracted]
 
 
 def _check_open(request: FeedbackRequest) -> None:
@@ -104,20 +117,31 @@ def _close(request: FeedbackRequest) -> None:
 def _record(
     request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, *, decides: bool
 ) -> FeedbackResponse:
+    now = timezone.now()
+    held_until = _held_until(now, actor) if decides else None
     return FeedbackResponse.objects.create(
         request=request,
         response=choice.response,
         action=choice.action.value,
         comment=said.comment.strip(),
-        items=[dict(item) for item in said.items],
+        items=ledger.numbered(said.items),
         skipped=choice.skipped,
         decides=decides,
+        state=FeedbackResponse.State.HELD if held_until else FeedbackResponse.State.TAKEN,
+        held_until=held_until,
         user_id=actor.user_id,
         identity=actor.identity,
         provided_by=actor.describe(),
         seal=request.seal,
-        received_at=timezone.now(),
+        received_at=now,
     )
+
+
+def _held_until(now: datetime, actor: Actor) -> datetime | None:
+    """Only a click in the browser can be taken back; other channels go at once."""
+    if actor.source is not Source.WEB or not settings.FABER_UNDO_SECONDS:
+        return None
+    return now + timedelta(seconds=settings.FABER_UNDO_SECONDS)
 
 
 def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
@@ -127,7 +151,8 @@ def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -
     return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
 
 
-def _go_on(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+    """Tell of an answer and do what it says; the caller holds the run's lock."""
     action = Action(response.action)
     received = telling.answered(
         request.feedback_type,

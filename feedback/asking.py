@@ -9,13 +9,14 @@ from datetime import timedelta
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
-from feedback import answering
-from feedback.models import FeedbackRequest
+from feedback import answering, holding
+from feedback.domain.fingerprint import fingerprint
+from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import DECISION_FIELDS, decision_shape, option_shape
 from runs.domain.actors import POLICY
 from runs.domain.ids import make_request_id
 from runs.domain.plan import Unit
-from runs.domain.questions import Question
+from runs.domain.questions import FeedbackType, Question
 from runs.models import Artifact, Run
 from runs.ports import Asking
 
@@ -40,9 +41,10 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         phase=unit.phase.value,
         step=unit.step.id,
         step_index=unit.index,
-        reviewers=list(question.reviewers),
+        reviewers=list(question.reviewers) or run.project.reviewers,
         quorum=question.quorum,
         steps_behind=behind,
+        fingerprint=_fingerprint(run, unit, question),
         requested_at=now,
         ranked_at=now - behind * WEIGHT_OF_A_STEP,
     )
@@ -53,6 +55,15 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     return request.request_id
 
 
+def _fingerprint(run: Run, unit: Unit, question: Question) -> str:
+    """By what a failure is recognised; nothing for other questions."""
+    if question.type is not FeedbackType.ERROR_RESOLUTION:
+        return ""
+    told = question.context.get("errors")
+    errors = [str(error) for error in told] if isinstance(told, list | tuple) else []
+    return fingerprint(run.workflow_id, unit.key, errors or [question.prompt])
+
+
 def approve_by_policy(request_id: str) -> None:
     """The workflow allows this gate to be approved without a person; that is on record too."""
     request = FeedbackRequest.objects.get(request_id=request_id)
@@ -60,13 +71,24 @@ def approve_by_policy(request_id: str) -> None:
 
 
 def withdraw(run: Run, reason: str) -> None:
-    FeedbackRequest.objects.filter(run=run, status=FeedbackRequest.Status.PENDING).update(
+    held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
+    undecided = Q(status=FeedbackRequest.Status.PENDING) | Q(pk__in=held.values("request"))
+    FeedbackRequest.objects.filter(undecided, run=run).update(
         status=FeedbackRequest.Status.CANCELLED, closed_at=timezone.now()
     )
+    held.update(state=FeedbackResponse.State.RETRACTED)
+
+
+def catch_up() -> None:
+    holding.catch_up()
 
 
 def decisions(run: Run) -> list[dict[str, object]]:
-    deciding = FilteredRelation("responses", condition=Q(responses__decides=True))
+    deciding = FilteredRelation(
+        "responses",
+        condition=Q(responses__decides=True)
+        & ~Q(responses__state=FeedbackResponse.State.RETRACTED),
+    )
     rows = FeedbackRequest.objects.filter(run=run).annotate(decided=deciding).order_by("pk")
     return [decision_shape(row) for row in rows.values(*DECISION_FIELDS)]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.db import transaction
 from django.utils import timezone
 
-from feedback import answering
+from feedback import answering, holding
 from feedback.answering import Words
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.presenting import where_to_answer
@@ -87,7 +87,8 @@ class Attendant:
     def _is_decided(self, run: Run) -> bool:
         request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
         if request is None:  # decided, and about to take effect
-            time.sleep(LOOK_SECONDS)
+            if not holding.catch_up(run.pk):
+                time.sleep(LOOK_SECONDS)
             return True
         if self._prompter and self._prompter.ask(request):
             return True

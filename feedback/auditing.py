@@ -9,6 +9,8 @@ from runs.history import broken_links
 from runs.models import Event, Run
 from runs.terminal.layout import one_line
 
+_TAKEN = FeedbackResponse.State.TAKEN
+
 Key = tuple[str, str]  # which request, which response
 
 
@@ -22,7 +24,7 @@ def _untold() -> Iterator[str]:
     """Decisions that no event tells of."""
     told = Counter(key for _, key in _answers_told())
     # Imported decisions have no seal: their own history may never have told of them.
-    decided = FeedbackResponse.objects.filter(decides=True).exclude(seal="")
+    decided = FeedbackResponse.objects.filter(decides=True, state=_TAKEN).exclude(seal="")
     for response in decided.select_related("request__run").iterator():
         key = (response.request.request_id, response.response)
         if told[key] <= 0:
@@ -33,7 +35,8 @@ def _untold() -> Iterator[str]:
 
 def _unrecorded() -> Iterator[str]:
     """Events that tell of answers which are not on record."""
-    rows = FeedbackResponse.objects.values_list("request__request_id", "response")
+    taken = FeedbackResponse.objects.filter(state=_TAKEN)
+    rows = taken.values_list("request__request_id", "response")
     recorded: Counter[Key] = Counter(rows.iterator())
     for event, key in _answers_told():
         if recorded[key] <= 0:

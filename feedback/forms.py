@@ -6,7 +6,8 @@ from typing import Any
 from django import forms
 
 from feedback.answering import Words
-from feedback.models import FeedbackRequest
+from feedback.models import FeedbackRequest, ReviewComment
+from feedback.reviewing import LONGEST_REMARK, Place
 from runs.domain.errors import FaberError, InvalidAnswer
 from runs.domain.questions import FeedbackType
 
@@ -18,8 +19,13 @@ class AnswerForm(forms.Form):
         label="Comment", required=False, widget=forms.Textarea({"rows": 5, "dir": "auto"})
     )
 
-    def __init__(self, asked: FeedbackRequest, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data, initial={"seal": asked.seal})
+    def __init__(
+        self,
+        asked: FeedbackRequest,
+        data: Mapping[str, Any] | None = None,
+        draft: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(data, initial={**(draft or {}), "seal": asked.seal})
         self.asks_for_words = asked.feedback_type is FeedbackType.CLARIFICATION
         self._questions: dict[str, str] = {}
         for number, question in enumerate(_questions(asked), start=1):
@@ -51,6 +57,12 @@ class AnswerForm(forms.Form):
     def typed(self) -> str:
         """Everything the person wrote, to be copied when it could not be recorded."""
         return "\n\n".join(part for part in (self._composed(), self._text("comment")) if part)
+
+    @property
+    def draft(self) -> dict[str, str]:
+        """The fields as they were filled in, to be kept until they are sent."""
+        kept = ("comment", *self._questions)
+        return {name: text for name in kept if (text := self._text(name))}
 
     def check(self) -> None:
         if not self.is_valid():
@@ -84,6 +96,55 @@ class AnswerForm(forms.Form):
     def _text(self, name: str) -> str:
         value = str(self.cleaned_data.get(name) or "") if self.is_bound and self.is_valid() else ""
         return value.replace("\r\n", "\n")
+
+
+class RemarkForm(forms.Form):
+    """A comment on lines of an artifact, in the place where they are read."""
+
+    path = forms.CharField(widget=forms.HiddenInput, max_length=500)
+    revision = forms.IntegerField(widget=forms.HiddenInput, min_value=1)
+    line = forms.IntegerField(widget=forms.HiddenInput, min_value=1)
+    end_line = forms.IntegerField(widget=forms.HiddenInput, min_value=1, required=False)
+    quote = forms.CharField(widget=forms.HiddenInput, required=False, strip=False)
+    body = forms.CharField(
+        max_length=LONGEST_REMARK,
+        widget=forms.Textarea({"rows": 3, "dir": "auto"}),
+        error_messages={"required": "Write what should be said about this place."},
+    )
+    kind = forms.ChoiceField(
+        label="Kind", choices=ReviewComment.Kind.choices, widget=forms.RadioSelect
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(data, auto_id="remark-%s", **options)
+        self.fields["body"].label = f"Comment on {self.where}"
+
+    @property
+    def where(self) -> str:
+        given = self.data if self.is_bound else self.initial
+        first, last = given.get("line"), given.get("end_line")
+        if not last or str(last) == str(first):
+            return f"line {first}"
+        return f"lines {first}–{last}"
+
+    @property
+    def place(self) -> Place:
+        said = self.cleaned_data
+        first = said["line"]
+        return Place(
+            path=said["path"],
+            revision=said["revision"],
+            line=first,
+            end_line=max(first, said["end_line"] or first),
+            quote=said["quote"],
+        )
+
+
+class RemarkChangeForm(forms.Form):
+    """The same for a comment that is there already: its place stays."""
+
+    body = RemarkForm.declared_fields["body"]
+    kind = RemarkForm.declared_fields["kind"]
 
 
 def _questions(asked: FeedbackRequest) -> list[Mapping[str, Any]]:

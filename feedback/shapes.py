@@ -55,6 +55,7 @@ def audit_shape(response: FeedbackResponse) -> dict[str, object]:
         "source": response.source,
         "method": response.provided_by.get("method", ""),
         "received_at": timestamp(response.received_at),
+        "state": response.state,
     }
 
 
@@ -95,7 +96,11 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
         "seal": request.seal,
         "url": url,
         "response": response_shape(decision) if decision else None,
-        "answers": [response_shape(response) for response in request.responses.all()],
+        "answers": [
+            response_shape(response)
+            for response in request.responses.all()
+            if not response.is_retracted
+        ],
     }
 
 

@@ -1,58 +1,34 @@
-"""What the pages show of requests, read in few queries and handed on as values."""
+"""What the request page shows, read in few queries and handed on as values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import PurePosixPath
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Count, Max, QuerySet, Sum, prefetch_related_objects
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import prefetch_related_objects
 
+from feedback import inbox, reviewing
+from feedback.answering import standing
 from feedback.finding import find_request
 from feedback.forms import AnswerForm
-from feedback.models import FeedbackRequest, FeedbackResponse
-from runs import permissions, rendering
+from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
+from runs import permissions
 from runs import showing as runs_shown
 from runs.domain.actors import Actor
 from runs.domain.errors import Refused
-from runs.domain.questions import Action, Option
-from runs.models import Artifact
-
-PER_PAGE = 100
-SOURCE_LINES = 5000
+from runs.domain.foresight import Outlook, Standing, foresee
+from runs.domain.questions import Action, FeedbackType, Gate, Option
+from runs.domain.results import read_response
+from runs.domain.status import RunStatus
 
 _PENDING = FeedbackRequest.Status.PENDING
-_LOOKED_AT_FOR_NEXT = 20
-_MARKDOWN = frozenset({"", ".md", ".markdown"})
-_LISTED = (
-    "request_id",
-    "type",
-    "prompt",
-    "phase",
-    "step",
-    "reviewers",
-    "requested_at",
-    "run__run_id",
-    "run__uuid",
-    "run__work_id",
-    "run__project__name",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inbox:
-    leaf: Page[FeedbackRequest]
-    version: str
-
-    @property
-    def count(self) -> int:
-        return self.leaf.paginator.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
     option: Option
     weight: str  # main, plain, or stop for what ends the run
+    words: str  # what the author of the workflow says about it
+    outlook: Outlook | None  # None when the run does not stand where it asked any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +44,6 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactShown:
-    artifact: Artifact
-    rendered: rendering.Rendered | None = None  # None when it is not text
-    lines: Sequence[str] = ()  # only when the source is asked for
-    lines_left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Where an answer is given, and where it is seen afterwards."""
 
@@ -84,6 +52,8 @@ class Desk:
     buttons: Sequence[Button]
     refusal: str
     answers: Sequence[FeedbackResponse]
+    held: FeedbackResponse | None  # an answer of whoever looks, while it can be taken back
+    remarks: Sequence[ReviewComment]
     progress: runs_shown.Progress
     following: FeedbackRequest | None
     version: str
@@ -93,17 +63,6 @@ class Desk:
         return self.asked.status == _PENDING
 
 
-def inbox(page_number: str) -> Inbox:
-    return Inbox(leaf=Paginator(_open(), PER_PAGE).get_page(page_number), version=inbox_version())
-
-
-def inbox_version() -> str:
-    """Changes whenever a request is opened or closed."""
-    pending = FeedbackRequest.objects.filter(status=_PENDING)
-    known = pending.aggregate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
-    return f"{known['count']}-{known['newest'] or 0}-{known['total'] or 0}"
-
-
 def find(request_id: str) -> FeedbackRequest:
     asked = find_request(request_id)
     prefetch_related_objects([asked], "run__project", "responses")
@@ -111,19 +70,28 @@ def find(request_id: str) -> FeedbackRequest:
 
 
 def version_of(asked: FeedbackRequest) -> str:
-    return f"{asked.status}-{len(asked.responses.all())}"
+    states = "".join(response.state[0] for response in asked.responses.all())
+    return f"{asked.status}-{states or 0}"
 
 
-def desk(asked: FeedbackRequest, actor: Actor, form: AnswerForm | None = None) -> Desk:
+def desk(
+    asked: FeedbackRequest,
+    user: AbstractBaseUser,
+    actor: Actor,
+    form: AnswerForm | None = None,
+) -> Desk:
     is_open = asked.status == _PENDING
+    counted = standing(asked)
     return Desk(
         asked=asked,
-        form=form or AnswerForm(asked),
-        buttons=_buttons(asked),
+        form=form or AnswerForm(asked, draft=reviewing.draft_of(asked, user)),
+        buttons=_buttons(asked) if is_open else (),
         refusal=_refusal(asked, actor) if is_open else "",
-        answers=list(asked.responses.all()),
+        answers=counted,
+        held=next((r for r in counted if r.is_held and r.identity == actor.identity), None),
+        remarks=list(reviewing.remarks_of(asked, user)) if is_open else (),
         progress=runs_shown.progress_of(asked.run),
-        following=None if is_open else _following(asked, actor),
+        following=None if is_open else inbox.following(asked, actor),
         version=version_of(asked),
     )
 
@@ -141,17 +109,8 @@ def evidence_of(asked: FeedbackRequest) -> Evidence:
     )
 
 
-def artifacts_of(asked: FeedbackRequest, *, source: bool) -> list[ArtifactShown]:
-    return [_shown(artifact, source=source) for artifact in asked.artifacts.order_by("path")]
-
-
-def _open() -> QuerySet[FeedbackRequest]:
-    requests = FeedbackRequest.objects.filter(status=_PENDING).order_by("requested_at", "id")
-    return requests.select_related("run__project").only(*_LISTED)
-
-
 def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
-    already = {response.identity for response in asked.responses.all()}
+    already = {response.identity for response in standing(asked)}
     try:
         permissions.check_may_answer(actor, asked.run, reviewers=asked.reviewers, already=already)
     except Refused as error:
@@ -159,61 +118,53 @@ def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
     return ""
 
 
-def _following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:
-    """The oldest open request that this person may answer."""
-    others = FeedbackRequest.objects.filter(status=_PENDING).exclude(pk=asked.pk)
-    oldest = others.select_related("run__project").defer("run__plan", "context", "options")
-    for other in oldest.order_by("requested_at", "id")[:_LOOKED_AT_FOR_NEXT]:
-        if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
-            return other
-    return None
-
-
 def _buttons(asked: FeedbackRequest) -> list[Button]:
     """One button stands out, unless several options would go on: then none is suggested."""
     goes_on = [o for o in asked.choices if o.action in (Action.CONTINUE, Action.RETRY)]
     main = goes_on[0] if len(goes_on) == 1 else None
-    return [Button(option=option, weight=_weight(option, main)) for option in asked.choices]
+    here = _standing(asked)
+    return [
+        Button(
+            option=option,
+            weight=_weight(option, main),
+            words=_own_words(asked, option) if here else option.description,
+            outlook=foresee(here, option.action) if here else None,
+        )
+        for option in asked.choices
+    ]
+
+
+def _own_words(asked: FeedbackRequest, option: Option) -> str:
+    """A description that says more than what the option causes, which is shown anyway."""
+    is_told = option.action is Action.CONTINUE and asked.feedback_type is not FeedbackType.SELECTION
+    return "" if is_told or option.has_plain_words else option.description
+
+
+def answer_outlook(asked: FeedbackRequest) -> Outlook | None:
+    """What sending words causes, where words are the answer."""
+    here = _standing(asked)
+    return foresee(here, Action.ANSWER) if here else None
+
+
+def _standing(asked: FeedbackRequest) -> Standing | None:
+    run, attempt = asked.run, asked.attempt
+    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None:
+        return None
+    response = attempt.response if attempt else None
+    return Standing(
+        plan=run.frozen_plan,
+        at=run.position,
+        gate=Gate(asked.gate),
+        gate_key=asked.gate_key,
+        facts=run.facts,
+        result=read_response(response, step=attempt.key) if attempt and response else None,
+    )
 
 
 def _weight(option: Option, main: Option | None) -> str:
     if option.action is Action.ABORT:
         return "stop"
     return "main" if option == main else "plain"
-
-
-def _shown(artifact: Artifact, *, source: bool) -> ArtifactShown:
-    if b"\0" in bytes(artifact.content):
-        return ArtifactShown(artifact=artifact)
-    lines = _lines(artifact.text) if source else []
-    return ArtifactShown(
-        artifact=artifact,
-        rendered=_rendered(_as_markdown(artifact.path, artifact.text)),
-        lines=lines[:SOURCE_LINES],
-        lines_left_out=max(0, len(lines) - SOURCE_LINES),
-    )
-
-
-def _lines(text: str) -> list[str]:
-    """The lines as renderers and editors count them, which is not how `splitlines` does."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-
-
-@lru_cache(maxsize=16)
-def _rendered(text: str) -> rendering.Rendered:
-    """A revision never changes, and every reviewer looks at the same one."""
-    return rendering.render(text)
-
-
-def _as_markdown(path: str, text: str) -> str:
-    """A file that is not markdown is shown as code, in a fence longer than any it holds."""
-    suffix = PurePosixPath(path).suffix.lower()
-    if suffix in _MARKDOWN:
-        return text
-    longest = max((len(run) for run in text.split() if set(run) == {"`"}), default=0)
-    fence = "`" * max(3, longest + 1)
-    end = "" if text.endswith("\n") else "\n"
-    return f"{fence}{suffix[1:]}\n{text}{end}{fence}\n"
 
 
 def _text(value: object) -> str:

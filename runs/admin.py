@@ -3,8 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django_q.models import Failure, OrmQ, Schedule, Success
 
 from runs.models import Event, Project, Run, StepAttempt
@@ -41,6 +45,17 @@ class ReadOnlyAdmin(_ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
+    def page_of(self, row: Any) -> str:
+        """Where the site itself shows a row; each kind says it."""
+        raise NotImplementedError
+
+    def view_on_site(self, row: Any) -> str:
+        return self.page_of(row)
+
+    @admin.display(description="page")
+    def page(self, row: Any) -> SafeString:
+        return format_html('<a href="{}">Open</a>', self.page_of(row))
+
 
 class OfARunAdmin(ReadOnlyAdmin):
     """Rows that name their run, without fetching what the run was started with."""
@@ -52,34 +67,77 @@ class OfARunAdmin(ReadOnlyAdmin):
         rows = super().get_queryset(request).select_related("run")
         return rows.defer("run__plan", "run__environment", "run__inputs", "run__approvals")
 
+    def page_of(self, row: Any) -> str:
+        return reverse("run", args=[row.run.run_id])
+
 
 @admin.register(Project)
 class ProjectAdmin(ReadOnlyAdmin):
-    list_display = ["name", "workspace", "created_at"]
+    list_display = ["name", "page", "workspace", "started", "created_at"]
     search_fields = ["name", "workspace"]
+    date_hierarchy = "created_at"
     ordering = ["name"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
+        projects: QuerySet[Project] = super().get_queryset(request)
+        return projects.annotate(started=Count("runs"))
+
+    @admin.display(description="runs", ordering="started")
+    def started(self, project: Any) -> int:
+        return int(project.started)
+
+    def page_of(self, row: Project) -> str:
+        return f"{reverse('runs')}?{urlencode({'project': row.name})}"
 
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
-    list_display = ["run_id", "work_id", "workflow_id", "status", "started_by", "created_at"]
-    list_filter = ["status", "autonomy", "created_at"]
+    list_display = [
+        "run_id",
+        "page",
+        "work_id",
+        "workflow_id",
+        "status",
+        "started_by",
+        "created_at",
+        "completed_at",
+    ]
+    list_filter = ["status", "project", "workflow_id", "autonomy", "created_at"]
     search_fields = ["run_id", "work_id", "workflow_id", "started_by"]
+    date_hierarchy = "created_at"
     raw_id_fields = ["project", "started_by_user", "rerun_of"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         return super().get_queryset(request).defer("plan", "environment", "inputs")
 
+    def page_of(self, row: Run) -> str:
+        return reverse("run", args=[row.run_id])
+
 
 @admin.register(StepAttempt)
 class StepAttemptAdmin(OfARunAdmin):
-    list_display = ["run", "phase", "step", "number", "action", "status", "result", "started_at"]
-    list_filter = ["status", "result", "phase", "is_hook", "is_remote"]
+    list_display = [
+        "run",
+        "page",
+        "phase",
+        "step",
+        "number",
+        "action",
+        "status",
+        "result",
+        "started_at",
+    ]
+    list_filter = ["status", "result", "phase", "is_hook", "is_remote", "started_at"]
     search_fields = ["run__run_id", "step", "worker"]
+    date_hierarchy = "started_at"
+
+    def page_of(self, row: StepAttempt) -> str:
+        return reverse("run-output", args=[row.run.run_id, row.pk])
 
 
 @admin.register(Event)
 class EventAdmin(OfARunAdmin):
-    list_display = ["run", "number", "type", "phase", "step", "timestamp"]
+    list_display = ["run", "page", "number", "type", "phase", "step", "timestamp"]
     list_filter = ["phase", "timestamp"]
     search_fields = ["run__run_id", "type", "step"]
+    date_hierarchy = "timestamp"

@@ -20,7 +20,7 @@ from runs.domain.planner import Decision
 from runs.domain.questions import Action, Gate
 from runs.domain.status import RunStatus
 from runs.executors.orders import Outcome
-from runs.models import Project, Run, StepAttempt
+from runs.models import Batch, Project, Run, StepAttempt
 from runs.transition import ADVANCE, Transition, lease_end
 
 
@@ -40,6 +40,7 @@ class Start:
     environment: Mapping[str, object] = field(default_factory=dict)
     rerun_of: Run | None = None
     changes: Mapping[str, object] = field(default_factory=dict)
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,11 @@ class Claim:
     unit: Unit
 
 
-def start(order: Start, *, worker: str = "") -> tuple[Run, Claim | None]:
-    """Begin a run; with a worker its first step is claimed at once, else the queue gets it."""
+def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, Claim | None]:
+    """Begin a run; with a worker its first step is claimed at once, else the queue gets it.
+
+    A run that waits for its turn does nothing until `begin`.
+    """
     with transaction.atomic():
         run = _new_run(order)
         change = Transition(run)
@@ -60,9 +64,21 @@ def start(order: Start, *, worker: str = "") -> tuple[Run, Claim | None]:
         if order.rerun_of:
             change.tell(telling.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
         change.tell(telling.run_started(_launch(run, order), order.actor))
-        attempt = change.apply(planner.begin(change.plan, change.facts))
+        attempt = None if waits else change.apply(planner.begin(change.plan, change.facts))
         change.write()
     return run, _claimed(run, attempt, worker)
+
+
+def begin(run_pk: int) -> bool:
+    """Let a run go that waited for its turn; False when it does not wait any more."""
+    with transaction.atomic():
+        run = _locked(run_pk)
+        if run.state is not RunStatus.PENDING:
+            return False
+        change = Transition(run)
+        change.apply(planner.begin(change.plan, change.facts))
+        change.write()
+    return True
 
 
 def claim(run_pk: int, worker: str) -> Claim | None:
@@ -215,6 +231,7 @@ def _new_run(order: Start) -> Run:
         uuid=uuid,
         run_id=make_run_id(order.project.name, uuid),
         project=order.project,
+        batch=order.batch,
         work_id=order.work_id,
         target=order.target,
         workflow_id=order.plan.workflow_id,
@@ -226,7 +243,7 @@ def _new_run(order: Start) -> Run:
         phases=[phase.name.value for phase in order.plan.phases if not phase.left_out],
         plan=order.plan.dump(),
         plan_hash=order.plan.digest,
-        status=RunStatus.IN_PROGRESS.value,
+        status=RunStatus.PENDING.value,
         started_by=order.actor.name,
         started_by_user_id=order.actor.user_id,
         started_by_account=order.actor.account,

@@ -34,6 +34,9 @@ class Asker(Protocol):
     def withdraw(self, run: Run, reason: str) -> None:
         """Cancel whatever the run still asks."""
 
+    def catch_up(self) -> None:
+        """Let answers take effect that should have and did not."""
+
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""
 

@@ -28,6 +28,11 @@ def enqueue(function: str, *ids: int) -> None:
     async_task(function, *ids)
 
 
+def enqueue_at(moment: datetime, function: str, *ids: int) -> None:
+    """Have a worker call the function when the moment has come."""
+    async_task(function, *ids, broker=_LaterBroker(moment))
+
+
 def waiting_since() -> datetime | None:
     """When the oldest job that no cluster has taken yet was queued; None when none waits."""
     oldest: datetime | None = (
@@ -121,6 +126,20 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
         self.close()
         connections[Conf.ORM].close()
         time.sleep(Conf.POLL)
+
+
+class _LaterBroker(WokenBroker):
+    """Puts a job into the queue that no pusher sees before its time."""
+
+    def __init__(self, moment: datetime) -> None:
+        super().__init__()
+        self._moment = moment
+
+    def enqueue(self, task: str) -> int:
+        # A job is hidden while it is locked, whoever locked it.
+        row = _jobs().create(key=self.list_key, payload=task, lock=self._moment)
+        number: int = row.pk
+        return number
 
 
 def _own_queue(session: int) -> str:

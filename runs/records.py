@@ -197,7 +197,7 @@ def run_shape(run: Run) -> Json:
             "total": len(plan.step_keys),
         },
         "artifacts": run.artifacts,
-        "batch_id": None,
+        "batch_id": run.batch.batch_id if run.batch else None,
         "started_by": run.started_by,
         "created_at": timestamp(run.created_at),
         "updated_at": timestamp(run.updated_at),

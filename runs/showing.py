@@ -1,49 +1,24 @@
-"""What the pages show of runs, read in few queries and handed on as values."""
+"""What the page of a run shows, read in few queries and handed on as values."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 
-from runs import beats, permissions, records
+from runs import beats, permissions, records, timeline
+from runs.chronicle import Chronicle, chronicle
 from runs.domain.actors import Actor
-from runs.domain.phases import Phase
-from runs.domain.plan import PlannedPhase, Unit
-from runs.domain.state import PhaseState, StepState
+from runs.domain.plan import Unit
 from runs.domain.status import RunStatus
 from runs.domain.verification import Verdict
-from runs.models import Artifact, Event, Run, StepAttempt
+from runs.models import Artifact, Run, StepAttempt, StepOutput
 from runs.ports import asker
+from runs.timeline import PhaseShown
 
-PER_PAGE = 50
-NEWEST_EVENTS = 50
-# What only an executor needs; a plan is read where steps are shown.
-_HEAVY = ("plan", "inputs", "environment", "approvals", "prompt", "artifacts")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepShown:
-    title: str
-    status: str
-    kind: str = ""  # empty for a step of the plan
-    description: str = ""
-    attempts: Sequence[StepAttempt] = ()
-
-    @property
-    def last(self) -> StepAttempt | None:
-        return self.attempts[-1] if self.attempts else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseShown:
-    name: Phase
-    status: str
-    left_out: str = ""
-    is_here: bool = False
-    steps: Sequence[StepShown] = ()
+LONGEST_CHAIN = 10
+_DONE = ("completed", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +42,39 @@ class Progress:
     def goes_on(self) -> bool:
         return not self.run.state.is_stopped
 
+    @property
+    def total(self) -> int:
+        return len(self.run.frozen_plan.step_keys)
+
+    @property
+    def done(self) -> int:
+        steps = [step for phase in self.phases if not phase.left_out for step in phase.steps]
+        return sum(1 for step in steps if not step.kind and step.status in _DONE)
+
+    @property
+    def worked_ms(self) -> int:
+        return sum(phase.worked_ms for phase in self.phases)
+
+    @property
+    def waited_ms(self) -> int:
+        return sum(phase.waited_ms for phase in self.phases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKept:
+    """A path with every revision of it, newest first."""
+
+    path: str
+    revisions: Sequence[Artifact]
+
+    @property
+    def newest(self) -> Artifact:
+        return self.revisions[0]
+
+    @property
+    def older(self) -> Sequence[Artifact]:
+        return self.revisions[1:]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunShown:
@@ -75,28 +83,28 @@ class RunShown:
     progress: Progress
     verdict: Verdict
     decisions: Sequence[Mapping[str, object]]
-    revisions: Sequence[Artifact]
-    events: Sequence[Event]
-    reruns: Sequence[Run]
+    files: Sequence[FileKept]
+    chronicle: Chronicle
+    earlier: Sequence[Run]  # what this run repeats, the first one first
+    later: Sequence[Run]
     may_steer: bool
 
-
-def found(text: str, status: str) -> QuerySet[Run]:
-    """Runs by any part of their id, work id or project, newest first."""
-    runs = Run.objects.select_related("project").defer(*_HEAVY)
-    if status:
-        runs = runs.filter(status=status)
-    if text:
-        runs = runs.filter(
-            Q(run_id__icontains=text)
-            | Q(work_id__icontains=text)
-            | Q(project__name__icontains=text)
-        )
-    return runs.order_by("-created_at", "-id")
+    @property
+    def differences(self) -> list[tuple[str, str, Sequence[str]]]:
+        """What was executed otherwise than planned: its name, what it means, which steps."""
+        return [
+            (name, meaning, keys)
+            for name, meaning in _DIFFERENCES.items()
+            if (keys := getattr(self.verdict, name))
+        ]
 
 
-def leaf(runs: QuerySet[Run], number: str) -> Page[Run]:
-    return Paginator(runs, PER_PAGE).get_page(number)
+_DIFFERENCES = {
+    "missing": "planned, and never completed",
+    "extra": "executed without being in the plan",
+    "reordered": "started before an earlier step was done",
+    "fabricated": "ended without having started",
+}
 
 
 def version_of(run: Run, attempt: StepAttempt | None) -> str:
@@ -113,29 +121,28 @@ def progress_of(run: Run) -> Progress:
     return _progress(run, _attempts(run), asker().decisions(run))
 
 
-def shown(run: Run, actor: Actor, *, all_events: bool) -> RunShown:
-    attempts = _attempts(run)
+def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -> RunShown:
     decisions = asker().decisions(run)
-    events = Event.objects.filter(run=run).order_by("-number")
     return RunShown(
-        progress=_progress(run, attempts, decisions),
+        progress=_progress(run, _attempts(run), decisions),
         verdict=records.verdict_of(run),
         decisions=decisions[::-1],
-        revisions=list(run.revisions.defer("content").order_by("path", "-revision")),
-        events=list(events if all_events else events[:NEWEST_EVENTS]),
-        reruns=list(run.reruns.only("run_id", "uuid", "status")),
+        files=_files(run),
+        chronicle=chronicle(run, kind=kind, everything=all_events),
+        earlier=_earlier(run),
+        later=list(_named().filter(rerun_of=run).order_by("pk")),
         may_steer=permissions.may_steer(actor, run),
     )
 
 
 def _progress(
-    run: Run, attempts: Sequence[StepAttempt], decisions: Iterable[Mapping[str, object]]
+    run: Run, attempts: Sequence[StepAttempt], decisions: Sequence[Mapping[str, object]]
 ) -> Progress:
     attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
     return Progress(
         run=run,
         unit=None if run.state is RunStatus.COMPLETED else run.unit,
-        phases=_phases(run, attempts),
+        phases=timeline.phases_of(run, attempts, decisions, now=timezone.now()),
         attempt=attempt,
         asks=next((d for d in decisions if d["status"] == "pending"), None),
         version=version_of(run, attempt),
@@ -152,60 +159,26 @@ def _is_for_a_worker(attempt: StepAttempt | None) -> bool:
 
 
 def _attempts(run: Run) -> list[StepAttempt]:
-    return list(run.attempts.defer("feedback", "failure_context", "files").order_by("id"))
+    kept = Exists(StepOutput.objects.filter(attempt=OuterRef("pk")))
+    rows = run.attempts.defer("feedback", "failure_context", "files").annotate(has_output=kept)
+    return list(rows.order_by("id"))
 
 
-def _phases(run: Run, attempts: Iterable[StepAttempt]) -> list[PhaseShown]:
-    states = records.phases_of(run)
-    made: dict[str, list[StepAttempt]] = defaultdict(list)
-    for attempt in attempts:
-        made[attempt.key].append(attempt)
-    return [_phase(run, phase, states[phase.name], made) for phase in run.frozen_plan.phases]
+def _files(run: Run) -> list[FileKept]:
+    by_path: dict[str, list[Artifact]] = {}
+    for artifact in run.revisions.defer("content").order_by("path", "-revision"):
+        by_path.setdefault(artifact.path, []).append(artifact)
+    return [FileKept(path=path, revisions=kept) for path, kept in by_path.items()]
 
 
-def _phase(
-    run: Run, phase: PlannedPhase, state: PhaseState, made: Mapping[str, list[StepAttempt]]
-) -> PhaseShown:
-    here = run.unit if run.unit and run.unit.phase is phase.name else None
-    planned = [_planned(run, unit, state.steps, made.get(unit.key, [])) for unit in phase.units]
-    known = {unit.step.id for unit in phase.units}
-    return PhaseShown(
-        name=phase.name,
-        status="skipped" if phase.left_out else _status(run, state.status, here=bool(here)),
-        left_out=phase.left_out,
-        is_here=bool(here) and run.state is not RunStatus.COMPLETED,
-        steps=planned + [_unplanned(step) for id_, step in state.steps.items() if id_ not in known],
-    )
+def _named() -> QuerySet[Run]:
+    return Run.objects.only("run_id", "uuid", "status", "created_at", "rerun_of_id")
 
 
-def _planned(
-    run: Run, unit: Unit, states: Mapping[str, StepState], attempts: Sequence[StepAttempt]
-) -> StepShown:
-    if unit.is_hook:
-        status = _of_hook(attempts)
-    else:
-        status = states[unit.step.id].status if unit.step.id in states else "pending"
-    return StepShown(
-        title=unit.step.title,
-        status=_status(run, status, here=unit == run.unit),
-        kind="hook" if unit.is_hook else "",
-        description=unit.step.description,
-        attempts=attempts,
-    )
-
-
-def _unplanned(step: StepState) -> StepShown:
-    return StepShown(title=step.id, status=step.status, kind="not in the plan")
-
-
-_HOOK_RESULTS = {"failure": "failed", "": "in_progress"}
-
-
-def _of_hook(attempts: Sequence[StepAttempt]) -> str:
-    return _HOOK_RESULTS.get(attempts[-1].result, "completed") if attempts else "pending"
-
-
-def _status(run: Run, told: str, *, here: bool) -> str:
-    """What the history tells, unless the run rests exactly here."""
-    rests = (RunStatus.AWAITING_FEEDBACK, RunStatus.FAILED, RunStatus.CANCELLED)
-    return run.status if here and run.state in rests else told
+def _earlier(run: Run) -> list[Run]:
+    chain: list[Run] = []
+    before = run.rerun_of_id
+    while before and len(chain) < LONGEST_CHAIN:
+        chain.append(_named().get(pk=before))
+        before = chain[-1].rerun_of_id
+    return chain[::-1]

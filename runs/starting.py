@@ -38,6 +38,11 @@ class Wish:
 
 
 def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | None]:
+    return engine.start(prepare(wish, actor), worker=worker)
+
+
+def prepare(wish: Wish, actor: Actor) -> engine.Start:
+    """All that a run is started with, read and checked; no run is made yet."""
     permissions.check_may_start(actor)
     workspace = wish.workspace.resolve()
     if not workspace.is_dir():
@@ -46,7 +51,7 @@ def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | N
     plan = _plan(chain, wish)
     work_id = check_work_id(wish.work_id)
     placed = _placed(chain, replace(wish, workspace=workspace))
-    order = engine.Start(
+    return engine.Start(
         plan=plan,
         project=_project(placed),
         workspace=placed.workspace,
@@ -58,7 +63,6 @@ def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | N
         environment=surroundings.environment(placed.workspace),
         actor=actor,
     )
-    return engine.start(order, worker=worker)
 
 
 def rerun(

@@ -1,6 +1,7 @@
 """What the worker runs."""
 
 from runs import beats, driving, engine, recovery
+from runs.ports import asker
 
 
 def advance_run(run_pk: int) -> None:
@@ -13,6 +14,7 @@ def sweep() -> None:
     for run_pk in recovery.find_lost():
         engine.bring_back(run_pk)
     recovery.requeue_stranded()
+    asker().catch_up()
 
 
 def beat() -> None:

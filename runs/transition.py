@@ -10,7 +10,6 @@ from runs import artifacts, history, queue
 from runs.domain import planner, telling, verification
 from runs.domain.actors import Actor
 from runs.domain.events import Entry
-from runs.domain.phases import Phase
 from runs.domain.plan import Unit
 from runs.domain.planner import Decision, Facts
 from runs.domain.status import RunStatus, check_move
@@ -18,6 +17,7 @@ from runs.models import Event, Run, StepAttempt
 from runs.ports import Asking, asker
 
 ADVANCE = "runs.tasks.advance_run"
+GIVE_TURNS = "runs.tasks.give_turns"
 
 _CHANGING = (
     "status",
@@ -54,12 +54,7 @@ class Transition:
 
     @property
     def facts(self) -> Facts:
-        return Facts(
-            entered=Phase(self.run.entered_phase) if self.run.entered_phase else None,
-            approved=frozenset(self.run.approvals),
-            retry_count=self.run.retry_count,
-            warnings_total=self.run.warnings_total,
-        )
+        return self.run.facts
 
     def tell(self, *entries: Entry) -> None:
         self._entries.extend(entries)
@@ -104,8 +99,16 @@ class Transition:
         self.run.save(update_fields=changed)
         if self._queued:
             queue.enqueue(ADVANCE, self.run.pk)
+        if self.run.batch_id and "status" in changed and self.run.state.is_stopped:
+            self._make_room(self.run.batch_id)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
+
+    def _make_room(self, batch_pk: int) -> None:
+        """Have the next run of the batch begin, if one waits for its turn."""
+        # By a job: a turn is given under the batch's lock, which is taken before any run's.
+        if Run.objects.filter(batch_id=batch_pk, status=RunStatus.PENDING).exists():
+            queue.enqueue(GIVE_TURNS, batch_pk)
 
     def again(self, lost: StepAttempt, reason: str) -> StepAttempt:
         """Another attempt at exactly what a dead worker had."""

@@ -1,6 +1,8 @@
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
 from runs import signing_in, views
+from runs.printed import STREAMS
 
 
 class RunIdConverter:
@@ -15,7 +17,14 @@ class RunIdConverter:
         return value
 
 
+class StreamConverter(StringConverter):
+    """One of the streams that a step prints to."""
+
+    regex = "|".join(STREAMS)
+
+
 register_converter(RunIdConverter, "run_id")
+register_converter(StreamConverter, "stream")
 
 urlpatterns = [
     path("runs/", views.run_list, name="runs"),
@@ -25,6 +34,13 @@ urlpatterns = [
         "runs/<run_id:run_id>/artifacts/<int:revision>/<path:path>",
         views.artifact,
         name="run-artifact",
+    ),
+    path("runs/<run_id:run_id>/files/<int:revision>/<path:path>", views.file_page, name="run-file"),
+    path("runs/<run_id:run_id>/attempts/<int:attempt_pk>/output", views.output, name="run-output"),
+    path(
+        "runs/<run_id:run_id>/attempts/<int:attempt_pk>/output/<stream:stream>.txt",
+        views.output_file,
+        name="run-output-file",
     ),
     path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),
     path("runs/<run_id:run_id>/resume/", views.resume, name="run-resume"),

@@ -4,9 +4,22 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import resolve_url
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import push_url
 
-from runs import accounts, engine, permissions, records, showing, starting
+from runs import (
+    accounts,
+    engine,
+    files,
+    listing,
+    permissions,
+    printed,
+    records,
+    showing,
+    starting,
+)
+from runs.addresses import chosen
 from runs.finding import find_run
 from runs.forms import CancelForm, SearchForm
 from runs.models import Run
@@ -24,9 +37,16 @@ from runs.pages import (
 
 @require_safe
 def run_list(request: PageRequest) -> HttpResponse:
-    form = SearchForm(request.GET)
-    leaf = showing.leaf(showing.found(*form.wanted), request.GET.get("page", ""))
-    return page(request, "runs/list.html", {"form": form, "leaf": leaf})
+    """The list; a poll names the version it has and a search does not."""
+    seen = request.GET.get("v")
+    if request.htmx and seen == listing.newest():
+        return nothing_new()
+    form = SearchForm(request.GET, auto_id="%s")
+    wanted = form.wanted
+    listed = listing.listed(wanted, request.GET.get("page", ""))
+    context = {"form": form, "listed": listed, "leaf": listed.leaf, "is_narrowed": bool(wanted)}
+    response = page(request, "runs/list.html", context, part="news")
+    return push_url(response, chosen(request)) if request.htmx and not seen else response
 
 
 @require_safe
@@ -49,6 +69,38 @@ def state(_request: PageRequest, run_id: str) -> HttpResponse:
 @refusing
 def artifact(_request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
     return download(find_run(run_id).revisions.all(), revision, path)
+
+
+@require_safe
+@refusing
+def file_page(request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
+    run = find_run(run_id)
+    source = request.GET.get("view") == "source"
+    shown = files.file_of(run, revision, path, source=source)
+    return page(request, "runs/file.html", {"run": run, "file": shown, "is_source": source})
+
+
+@require_safe
+@refusing
+def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
+    shown = printed.printed(find_run(run_id), attempt_pk)
+    if request.htmx and request.GET.get("v") == shown.version:
+        return nothing_new()
+    status = 200 if shown.goes_on or not request.htmx else STOP_POLLING
+    return page(request, "runs/output.html", {"printed": shown}, part="output", status=status)
+
+
+@require_safe
+@refusing
+def output_file(_request: PageRequest, run_id: str, attempt_pk: int, stream: str) -> HttpResponse:
+    text, name = printed.whole(find_run(run_id), attempt_pk, stream)
+    # A browser saves it and never runs it, whatever the step printed.
+    headers = {
+        "Content-Disposition": content_disposition_header(True, name) or "attachment",
+        "X-Content-Type-Options": "nosniff",
+    }
+    kept = text.encode(errors="replace")
+    return fresh(HttpResponse(kept, content_type="text/plain; charset=utf-8", headers=headers))
 
 
 @require_POST
@@ -96,9 +148,9 @@ def _everything(
     request: PageRequest, run: Run, cancel_form: CancelForm | None = None
 ) -> dict[str, Any]:
     actor = accounts.actor_of(request.user)
-    all_events = request.GET.get("events") == "all"
+    kind, all_events = request.GET.get("kind", ""), request.GET.get("events") == "all"
     return {
-        "shown": showing.shown(run, actor, all_events=all_events),
+        "shown": showing.shown(run, actor, kind=kind, all_events=all_events),
         "run": run,
         "all_events": all_events,
         "cancel_form": cancel_form or CancelForm(),

@@ -118,3 +118,20 @@ def story(run: Run) -> list[str]:
         " ".join(filter(None, [kind, ":".join(filter(None, [phase, step_]))]))
         for kind, phase, step_ in rows
     ]
+
+
+def reviewed_list(workspace: Path) -> FeedbackRequest:
+    """A review of a short document, revised whenever changes are asked for."""
+    review = step(
+        "write",
+        "tests.steps:revise_list",
+        artifact="list.md",
+        requires_approval=True,
+        approval_type="review",
+    )
+    phases: dict[str, list[Json] | Json] = {
+        "architect": [review],
+        "build": [step("make", "tests.steps:keep_briefing"), step("check")],
+        "release": {"require_approval": True, "steps": [step("merge")]},
+    }
+    return pending(started(workflow(phases), workspace, work_id="258"))

@@ -7,6 +7,7 @@ from tests import postgres
 
 os.environ.setdefault("FABER_DATA_DIR", tempfile.mkdtemp(prefix="faber-tests-"))
 os.environ.setdefault("FABER_PYTHON_STEPS", "tests.steps")
+os.environ.setdefault("FABER_UNDO_SECONDS", "0")  # a test of the undo time asks for it
 if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" not in os.environ:
     os.environ["FABER_DATABASE_URL"] = postgres.start()
 

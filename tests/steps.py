@@ -61,3 +61,22 @@ def log(briefing: Mapping[str, object]) -> dict[str, object]:
 
 def fail_first(briefing: Mapping[str, object]) -> dict[str, object]:
     return fail(briefing) if briefing["attempt"] == 1 else succeed(briefing)
+
+
+SHOPPING_LIST = ("# Shopping", "", "Buy apples.", "Buy pears.", "", "Pay in cash.")
+
+
+def revise_list(briefing: Mapping[str, object]) -> dict[str, object]:
+    """Writes a short list; each item of a review that names a line changes that line."""
+    context, feedback = briefing["context"], briefing["feedback"]
+    assert isinstance(context, dict)
+    file = Path(context["metadata"]["workspace"]) / "list.md"
+    lines = file.read_text().splitlines() if file.exists() else list(SHOPPING_LIST)
+    items = feedback["items"] if isinstance(feedback, dict) else []
+    for item in items[:2]:
+        lines[item["line"] - 1] += f" ({item['body']})"
+    file.write_text("\n".join(lines) + "\n")
+    said: list[dict[str, object]] = [{"item": 1, "disposition": "done"}]
+    if len(items) > 1:
+        said.append({"item": 2, "disposition": "declined", "reason": "Pears are in season."})
+    return {**succeed(briefing), "details": {"dispositions": said[: len(items)]}}

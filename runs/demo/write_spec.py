@@ -109,10 +109,10 @@ def remarks_in(answer: Mapping[str, Any], review: int) -> Iterator[Remark]:
     who = str(answer["provided_by"].get("user", "somebody"))
     if comment := visible(answer["comment"]):
         yield Remark(words=comment, who=who, review=review)
-    for index, item in enumerate(answer["items"]):
+    for item in answer["items"]:
         place = f"on line {item['line']}" if item.get("line") else ""
         if words := visible(item.get("body", "")):
-            yield Remark(words=words, who=who, place=place, item=index, review=review)
+            yield Remark(words=words, who=who, place=place, item=item["number"], review=review)
 
 
 def points_of(remarks: Iterable[Remark]) -> list[Point]:

@@ -21,6 +21,14 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+class Scope(StrEnum):
+    """What a program's token is for; an agent's creates, reports, waits and reads."""
+
+    AGENT = "agent"
+    REVIEWER = "reviewer"
+    OPERATOR = "operator"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
     """A person as a channel knows them; the label is shown, the identity decides."""

@@ -59,6 +59,12 @@ class Option:
         words = self.value.replace("_", " ")
         return words[:1].upper() + words[1:]
 
+    @property
+    def has_plain_words(self) -> bool:
+        """Whether its description is the one every option of this name has."""
+        known = _KNOWN.get(self.value)
+        return known is not None and self.description == known.description
+
 
 # One row per option name that has a meaning of its own, whatever type offers it.
 _KNOWN = {

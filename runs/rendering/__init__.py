@@ -13,6 +13,7 @@ from runs.rendering.blocks import GfmBlocks
 from runs.rendering.bounds import MAX_SHOWN, CannotRenderError
 from runs.rendering.document import Document, TocEntry
 from runs.rendering.hidden import Hidden
+from runs.rendering.lines import LineStamp
 from runs.rendering.sanitising import plain, sanitised
 
 __all__ = ["Rendered", "TocEntry", "render"]
@@ -29,13 +30,14 @@ class Rendered:
     html: SafeString
     toc: tuple[TocEntry, ...]
     hidden: tuple[str, ...]  # sentences about what a reader of the page cannot see
+    is_plain: bool = False  # it could not be laid out
 
 
-def render(markdown: str) -> Rendered:
+def render(markdown: str, *, line_shift: int = 0) -> Rendered:
     """Render any text; what cannot be laid out is shown as plain text and says why."""
     text = _readable(markdown[:MAX_SHOWN])
     try:
-        return _laid_out(text)
+        return _laid_out(text, line_shift)
     except CannotRenderError as error:
         why = str(error)
     except Exception:
@@ -48,11 +50,11 @@ def render(markdown: str) -> Rendered:
     if len(markdown) > MAX_SHOWN:
         first, last = text.count("\n") + 1, markdown.count("\n") + 1
         hidden.note("The rest of the document", first, last)
-    return Rendered(html=plain(text, why), toc=(), hidden=hidden.sentences())
+    return Rendered(html=plain(text, why), toc=(), hidden=hidden.sentences(), is_plain=True)
 
 
-def _laid_out(text: str) -> Rendered:
-    document = Document()
+def _laid_out(text: str, line_shift: int) -> Rendered:
+    document = Document(stamp=LineStamp(shift=line_shift))
     document.work.spend_on_lines(text)
     matter, body = front_matter.split(text, document.stamp)
     blocks = GfmBlocks(document)

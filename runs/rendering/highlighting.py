@@ -37,8 +37,9 @@ class Highlighter:
         language = language.lower()
         if language not in LANGUAGES or len(code) > _MAX_CHARACTERS or self._left <= 0:
             return escape(code)
+        lexer = _lexer(language)  # loading one is slow, and no document's fault
         start = perf_counter()
-        tokens = _lexer(language).get_tokens(code)
+        tokens = lexer.get_tokens(code)
         try:
             return pygments.format(_until(start + self._left, tokens), _formatter)
         except TimeoutError:

@@ -8,10 +8,14 @@ from secrets import token_hex
 class LineStamp:
     """Signs line numbers with a word that no document can know; the sanitiser takes it off."""
 
+    shift: int = 0  # from a line of the text that is rendered to one of the file it shows
     word: str = field(default_factory=lambda: token_hex(8))
 
     def attributes(self, first: int, last: int) -> dict[str, str]:
-        return {"data-line": f"{self.word}-{first}", "data-end": f"{self.word}-{last}"}
+        return {
+            "data-line": f"{self.word}-{first + self.shift}",
+            "data-end": f"{self.word}-{last + self.shift}",
+        }
 
     def html(self, first: int, last: int) -> str:
         pairs = self.attributes(first, last).items()

@@ -54,4 +54,79 @@
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, () => say("The server cannot be reached. It is tried again."));
   }
+
+  document.addEventListener("theme", (event) => {
+    document.documentElement.dataset.theme = event.detail.name;
+    for (const button of document.querySelectorAll('.segments [name="theme"]')) {
+      button.setAttribute("aria-pressed", String(button.value === event.detail.name));
+    }
+  });
+
+  const openMenus = () => document.querySelectorAll("details.menu[open]");
+  document.addEventListener("click", (event) => {
+    for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+    const opener = event.target.closest("[data-opens]");
+    if (opener) document.getElementById(opener.dataset.opens).showModal();
+    if (event.target.matches("dialog.dialog")) event.target.close();
+  });
+
+  // One place decides whether a key is a command: never in a field, with a modifier, in a dialog,
+  // or when switched off. Scripts of pages listen for `shortcut` and prevent its default when
+  // they have acted.
+  const KEYS_OFF = "faber-keys-off";
+  const FIELD = 'input:not([type="checkbox"], [type="radio"]), select, textarea, [contenteditable]';
+  const keysOn = document.getElementById("keys-on");
+  if (keysOn) {
+    keysOn.checked = !localStorage.getItem(KEYS_OFF);
+    document.documentElement.toggleAttribute("data-keys-off", !keysOn.checked);
+    keysOn.addEventListener("change", () => {
+      if (keysOn.checked) localStorage.removeItem(KEYS_OFF);
+      else localStorage.setItem(KEYS_OFF, "1");
+      document.documentElement.toggleAttribute("data-keys-off", !keysOn.checked);
+    });
+  }
+
+  const isCommand = (event) => keysOn?.checked && !event.defaultPrevented && !event.isComposing
+    && !event.ctrlKey && !event.metaKey && !event.altKey
+    && !event.target.closest?.(FIELD) && !document.querySelector("dialog[open]");
+
+  let prefix = "";
+  let forgetting;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      for (const menu of openMenus()) {
+        menu.open = false;
+        menu.querySelector("summary").focus();
+      }
+    }
+    if (!isCommand(event) || event.key === "Shift") return;
+    const detail = prefix + event.key;
+    clearTimeout(forgetting);
+    prefix = "";
+    if (detail === "g") {
+      prefix = "g ";
+      forgetting = setTimeout(() => { prefix = ""; }, 1200);
+      return;
+    }
+    const command = new CustomEvent("shortcut", { detail, cancelable: true });
+    if (!document.dispatchEvent(command)) event.preventDefault();
+  });
+
+  document.addEventListener("shortcut", (event) => {
+    if (event.detail === "?") {
+      keysOn.closest("dialog").showModal();
+    } else if (event.detail === "/") {
+      const search = document.querySelector('[role="search"] input[name="q"]');
+      if (!search) return;
+      search.focus();
+      search.select();
+    } else if (event.detail.startsWith("g ")) {
+      const link = document.querySelector(`nav [data-key="${CSS.escape(event.detail.slice(2))}"]`);
+      if (!link) return;
+      link.click();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
 })();

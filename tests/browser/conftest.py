@@ -2,49 +2,35 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Route, WebError
 from pytest_django.live_server_helper import LiveServer
 
 from runs import accounts
 from runs.domain.actors import Role
+from tests import chromium
 
 # Playwright's own event loop makes Django think every query is made from asynchronous code.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 # A browser reports honest codes as errors; these are the ones the pages give on purpose.
 _HONEST = re.compile(r"Failed to load resource: .* status of (401|409|410|422) ")
 
 OpenAs = Callable[..., Page]
 
 
-def _browser() -> str | None:
-    found = (shutil.which(name) for name in NAMES)
-    return os.environ.get("FABER_CHROMIUM") or next(filter(None, found), None)
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, Any]:
-    path = _browser()
+    path = chromium.find()
     if path is None:
-        pytest.skip(f"NO BROWSER: none of {', '.join(NAMES)} is installed; set FABER_CHROMIUM")
-    return {"executable_path": path, "args": list(FLAGS)}
+        pytest.skip(
+            f"NO BROWSER: none of {', '.join(chromium.NAMES)} is installed; set FABER_CHROMIUM"
+        )
+    return {"executable_path": path, "args": list(chromium.FLAGS)}
 
 
 @pytest.fixture
@@ -65,7 +51,8 @@ def open_as(
         context = new_context(**{"base_url": live_server.url, **options})
         _watch(context, live_server.url, problems)
         page = context.new_page()
-        user = accounts.create(name, role=role)
+        known = User.objects.filter(username=name).first()
+        user = known or accounts.create(name, role=role)
         address = accounts.login_link(user)[0].partition("/login/link/")[2]
         page.goto(f"/login/link/{address}")
         page.get_by_role("button", name="Sign in").click()

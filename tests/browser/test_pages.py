@@ -124,7 +124,7 @@ def test_the_second_of_two_is_told_who_what_and_when(
     rita, bob = open_as(), open_as("bob")
     for page in (rita, bob):
         page.goto(path(asked))
-    bob.get_by_label("Comment").fill(WORDS)
+    bob.get_by_label("Comment", exact=True).fill(WORDS)
 
     press(rita, "Reject")
     expect(rita.get_by_text("rita chose Reject")).to_be_visible()
@@ -168,13 +168,13 @@ def test_a_session_that_ends_does_not_cost_the_words(
 ) -> None:
     page = open_as()
     page.goto(path(asked))
-    page.get_by_label("Comment").fill(WORDS)
+    page.get_by_label("Comment", exact=True).fill(WORDS)
     Session.objects.all().delete()
 
     press(page, "Approve")
 
     expect(page.locator("#toast")).to_contain_text("You are signed out")
-    expect(page.get_by_label("Comment")).to_have_value(WORDS)
+    expect(page.get_by_label("Comment", exact=True)).to_have_value(WORDS)
     assert not FeedbackResponse.objects.exists()
 
 
@@ -197,12 +197,12 @@ def test_the_source_is_a_click_away_and_the_words_stay(
 ) -> None:
     page = open_as()
     page.goto(path(asked))
-    page.get_by_label("Comment").fill(WORDS)
+    page.get_by_label("Comment", exact=True).fill(WORDS)
 
     page.get_by_role("link", name="Source", exact=True).click()
 
     expect(page.get_by_text("<!-- approve without asking -->")).to_be_visible()
-    expect(page.get_by_label("Comment")).to_have_value(WORDS)
+    expect(page.get_by_label("Comment", exact=True)).to_have_value(WORDS)
 
 
 def test_a_running_step_is_followed_on_the_page_of_its_run(open_as: OpenAs) -> None:

@@ -44,6 +44,7 @@ def test_the_audit_lists_every_decision(run: Run) -> None:
         "source",
         "method",
         "received_at",
+        "state",
     }
 
 

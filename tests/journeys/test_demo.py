@@ -156,7 +156,7 @@ def test_comments_on_lines_are_answered_one_by_one() -> None:
     assert "Still to be designed: R5." in text
     response = run.attempts.get(step="write-spec", number=2).response or {}
     dispositions = response["details"]["dispositions"]
-    assert [(d["item"], d["disposition"]) for d in dispositions] == [(0, "done"), (1, "partly")]
+    assert [(d["item"], d["disposition"]) for d in dispositions] == [(1, "done"), (2, "partly")]
 
 
 def test_a_third_revision_keeps_what_the_first_review_brought() -> None:

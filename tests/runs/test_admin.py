@@ -1,9 +1,13 @@
 """The admin shows the rows and changes none of them."""
 
+import re
+from html import unescape
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from django_q.models import Failure, OrmQ, Schedule, Success
 from pytest_django import DjangoAssertNumQueries
 
@@ -17,6 +21,9 @@ pytestmark = pytest.mark.django_db
 
 SHOWN = (Project, Run, StepAttempt, Event, FeedbackRequest, FeedbackResponse)
 Rows = type[Project | Run | StepAttempt | Event | FeedbackRequest | FeedbackResponse]
+
+
+ADMINS = admin.site._registry
 
 
 def address(rows: Rows) -> str:
@@ -59,8 +66,56 @@ def test_staff_see_each_kind_of_row_and_can_do_nothing_with_it(client: Client, r
 def test_a_list_costs_the_same_for_many_rows(
     client: Client, rows: Rows, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(12):
         client.get(address(rows))
+
+
+@pytest.mark.usefixtures("operator", "some_rows")
+@pytest.mark.parametrize("rows", SHOWN)
+def test_each_row_leads_to_the_page_the_site_has_for_it(client: Client, rows: Rows) -> None:
+    row = rows._default_manager.first()
+    assert row
+
+    listed = client.get(address(rows)).content.decode()
+    one = client.get(f"{address(rows)}{row.pk}/change/").content.decode()
+
+    (site,) = re.findall(r'<a href="([^"]+)" class="viewsitelink">', one)
+    assert f'<a href="{site}">Open</a>' in listed
+    assert client.get(unescape(site)).status_code == 200
+
+
+@pytest.mark.usefixtures("operator", "some_rows")
+@pytest.mark.parametrize("rows", SHOWN)
+def test_history_is_walked_by_date(client: Client, rows: Rows) -> None:
+    year = timezone.now().year
+    field = ADMINS[rows].date_hierarchy
+
+    listed = client.get(address(rows), {f"{field}__year": str(year)}).content.decode()
+
+    assert 'class="toplinks"' in listed
+    assert 'class="results"' in listed
+
+
+@pytest.mark.usefixtures("some_rows")
+def test_only_an_admin_manages_users_and_groups(client: Client) -> None:
+    client.force_login(accounts.create("olga", role=Role.OPERATOR))
+    refused = [client.get(f"/admin/auth/{name}/").status_code for name in ("user", "group")]
+    client.force_login(accounts.create("anna", role=Role.ADMIN))
+    shown = [client.get(f"/admin/auth/{name}/").status_code for name in ("user", "group")]
+
+    assert (refused, shown) == ([403, 403], [200, 200])
+
+
+@pytest.mark.usefixtures("some_rows")
+@pytest.mark.parametrize("rows", SHOWN)
+def test_not_even_an_admin_changes_history(client: Client, rows: Rows) -> None:
+    client.force_login(accounts.create("anna", role=Role.ADMIN))
+    row = rows._default_manager.first()
+    assert row
+
+    assert client.post(f"{address(rows)}{row.pk}/change/", {}).status_code == 403
+    assert client.post(f"{address(rows)}{row.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.get(f"{address(rows)}add/").status_code == 403
 
 
 def test_reviewers_do_not_see_the_admin(client: Client) -> None:

@@ -2,22 +2,28 @@
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from runs import accounts, beats, engine, showing, starting
-from runs.domain.actors import Role
-from runs.models import Event, Run, StepAttempt
+from feedback.answering import Words, respond
+from runs import accounts, beats, chronicle, engine, listing, printed, showing, starting
+from runs.domain.actors import Role, Source
+from runs.models import Event, Run, StepAttempt, StepOutput
 from tests import factories as f
 
 pytestmark = pytest.mark.django_db
 
+LIST = {"HX-Request": "true", "HX-Target": "runs"}
 LIVE = {"HX-Request": "true", "HX-Target": "live"}
 PROGRESS = {"HX-Request": "true", "HX-Target": "progress"}
 
@@ -25,6 +31,11 @@ PROGRESS = {"HX-Request": "true", "HX-Target": "progress"}
 def text(response: object) -> str:
     assert isinstance(response, HttpResponse)
     return unescape(response.content.decode())
+
+
+def squeezed(response: object) -> str:
+    """The page with every stretch of white space as one space."""
+    return " ".join(text(response).split())
 
 
 def address(run: Run, more: str = "") -> str:
@@ -64,15 +75,17 @@ def test_runs_are_found_by_id_work_id_project_and_status(client: Client, run: Ru
     other = f.started(f.workflow({"build": [f.step("x")]}), work_id="77")
 
     def found(**query: str) -> set[str]:
-        return {
-            each.run_id for each in (run, other) if each.run_id in text(client.get("/runs/", query))
-        }
+        shown = text(client.get("/runs/", query))
+        return {each.run_id for each in (run, other) if each.run_id in shown}
 
     both = {run.run_id, other.run_id}
     assert found() == both
     assert found(q="258") == {run.run_id}
     assert found(q=other.short_id) == {other.run_id}
+    assert found(q="#77") == {other.run_id}
+    assert found(q="#7") == set()
     assert found(q="acme/app") == both
+    assert found(q="SMALL") == both
     assert found(status="completed") == {other.run_id}
     assert found(status="nonsense") == both
     assert found(q="nowhere") == set()
@@ -81,7 +94,7 @@ def test_runs_are_found_by_id_work_id_project_and_status(client: Client, run: Ru
 @pytest.mark.usefixtures("reviewer")
 def test_the_list_is_paged(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     second = f.started(f.five_steps(), work_id="258")
-    monkeypatch.setattr(showing, "PER_PAGE", 1)
+    monkeypatch.setattr(listing, "PER_PAGE", 1)
 
     first_page = text(client.get("/runs/", {"q": "258"}))
 
@@ -92,14 +105,97 @@ def test_the_list_is_paged(client: Client, run: Run, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("reviewer")
+def test_menus_narrow_the_list_together(client: Client, run: Run) -> None:
+    other = f.started(f.workflow({"build": [f.step("x")]}, id="hotfix"))
+    Run.objects.filter(pk=other.pk).update(
+        started_by="Mei", created_at=timezone.now() - timedelta(days=9)
+    )
+
+    def found(**query: str) -> set[str]:
+        shown = text(client.get("/runs/", query))
+        return {name for name, each in (("run", run), ("other", other)) if each.run_id in shown}
+
+    assert found(workflow="hotfix") == {"other"}
+    assert found(by="Mei") == {"other"}
+    assert found(by="Otto", workflow="small") == {"run"}
+    assert found(by="Mei", workflow="small") == set()
+    assert found(phase="architect") == {"run"}
+    assert found(days="7") == {"run"}
+    assert found(days="30") == {"run", "other"}
+    assert found(project="Acme/App") == {"run", "other"}
+    assert found(project="gone", by="nobody", days="soon") == {"run", "other"}
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_the_chips_count_every_status_whichever_is_chosen(client: Client, run: Run) -> None:
+    f.started(f.workflow({"build": [f.step("x")]}))
+
+    for query in ({}, {"status": "completed"}, {"status": "awaiting_feedback"}):
+        shown = squeezed(client.get("/runs/", query))
+
+        assert 'All <span class="chip-count">2<' in shown
+        assert 'Completed <span class="chip-count">1<' in shown
+        assert 'Awaiting feedback <span class="chip-count">1<' in shown
+    assert '<p class="count" id="found" role="status">1 run<' in shown
+    assert 'Completed <span class="chip-count">' not in squeezed(
+        client.get("/runs/", {"q": run.short_id})
+    )
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_the_list_hears_of_changes_and_only_of_them(client: Client, run: Run) -> None:
+    same = client.get("/runs/", {"v": listing.newest()}, headers=LIST)
+    engine.cancel(run.pk, reason="enough", actor=f.STARTER)
+    news = client.get("/runs/", {"v": "1"}, headers=LIST)
+
+    assert (same.status_code, news.status_code) == (204, 200)
+    assert "Cancelled" in text(news)
+    assert "<html" not in text(news)
+    assert "HX-Push-Url" not in news
+
+
+@pytest.mark.usefixtures("reviewer", "run")
+def test_a_search_puts_what_was_chosen_and_no_more_into_the_address(client: Client) -> None:
+    query = {"q": "258", "status": "", "project": "Acme/App"}
+
+    response = client.get("/runs/", query, headers=LIST)
+
+    assert response["HX-Push-Url"] == "/runs/?q=258&project=Acme/App"
+    assert client.get("/runs/", {"q": ""}, headers=LIST)["HX-Push-Url"] == "/runs/"
+
+
+@pytest.mark.usefixtures("reviewer")
 def test_the_list_costs_the_same_for_many_runs(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(5):
         f.start(f.five_steps())
 
-    with django_assert_max_num_queries(5):
-        assert text(client.get("/runs/")).count('class="row"') == 5
+    with django_assert_max_num_queries(9):
+        assert text(client.get("/runs/", {"q": "acme"})).count('class="row-link"') == 5
+
+
+@pytest.mark.usefixtures("reviewer", "run")
+def test_a_poll_without_news_reads_no_runs(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    version = listing.newest()
+
+    with django_assert_max_num_queries(3):
+        client.get("/runs/", {"v": version}, headers=LIST)
+
+
+def test_the_list_is_counted_from_one_index() -> None:
+    """Otherwise every search would read every plan."""
+    if connection.vendor != "sqlite":
+        pytest.skip("how SQLite explains it")
+    with CaptureQueriesContext(connection) as asked:
+        listing.counted(listing.Wanted(text="x", project="p", workflow="w", started_by="b"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {asked[0]['sql']}")
+        steps = " ".join(str(row[3]) for row in cursor.fetchall())
+
+    assert "COVERING INDEX runs_listed" in steps
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -123,8 +219,9 @@ def test_the_page_tells_the_whole_story(client: Client, tmp_path: Path) -> None:
     for words in (
         "completed",
         "On plan",
-        "attempt 1",
-        "attempt 2",
+        "attempt 1: ",
+        "attempt 2, revise: ",
+        "2 of 2 steps",
         "make done",
         "<strong>Rita</strong> chose <strong>Request changes</strong> in the browser",
         "Shorter, please.",
@@ -135,6 +232,9 @@ def test_the_page_tells_the_whole_story(client: Client, tmp_path: Path) -> None:
         "Left out: no steps.",
         "state.json",
         run.plan_hash,
+        "for a decision</a>",
+        f'href="{address(run, "files/2/specs/spec.md")}"',
+        f'href="{address(run, "files/1/specs/spec.md")}"',
     ):
         assert words in shown
     assert "hx-trigger" not in shown
@@ -145,7 +245,7 @@ def test_a_waiting_run_links_to_its_request(client: Client, run: Run) -> None:
     shown = text(client.get(address(run)))
 
     assert f'href="/requests/{f.pending(run).request_id}/"' in shown
-    assert '<li class="step" data-status="awaiting_feedback">' in shown
+    assert '<li class="line-step" data-status="awaiting_feedback">' in shown
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -166,7 +266,8 @@ def test_a_run_that_left_its_plan_says_so(client: Client, run: Run) -> None:
     shown = text(client.get(address(run)))
 
     assert "Left its plan" in shown
-    assert "missing: frame:one" in shown
+    assert "<strong>missing</strong>: frame:one" in shown
+    assert "planned, and never completed" in shown
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -193,14 +294,72 @@ def test_a_step_for_somebody_outside_does_not_lack_a_worker(client: Client) -> N
 def test_only_the_newest_events_are_shown_until_all_are_asked_for(
     client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showing, "NEWEST_EVENTS", 2)
+    monkeypatch.setattr(chronicle, "NEWEST", 2)
 
     few = text(client.get(address(run)))
     every = text(client.get(address(run), {"events": "all"}))
 
-    assert few.count('class="event-type"') == 2
+    assert few.count('class="chronicle-type"') == 2
     assert f"All {run.last_event_id} events" in few
-    assert every.count('class="event-type"') == run.last_event_id
+    assert every.count('class="chronicle-type"') == run.last_event_id
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_events_are_shown_by_kind(client: Client, run: Run) -> None:
+    Event.objects.create(
+        run=run, number=99, type="somebody_elses", timestamp=timezone.now(), document={}, hash="-"
+    )
+
+    def types(kind: str) -> set[str]:
+        shown = text(client.get(address(run), {"kind": kind}))
+        return set(re.findall(r'class="chronicle-type">([^<]+)<', shown))
+
+    assert types("decisions") == {"decision point", "feedback request"}
+    assert types("workflow") == {"workflow start"}
+    assert types("other") == {"somebody elses"}
+    assert types("nonsense") == types("") > types("steps")
+    assert 'Decisions <span class="chip-count">2<' in text(client.get(address(run)))
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_poll_keeps_the_kind_of_events_that_was_chosen(client: Client) -> None:
+    run = f.start(f.five_steps())
+
+    news = text(client.get(address(run), {"kind": "steps", "v": "old"}, headers=LIVE))
+
+    assert f'hx-get="{address(run)}?kind=steps&v={showing.version(run)}"' in news
+    assert 'id="kind-steps" href="?kind=steps#events-title" aria-current="true"' in news
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_bar_is_as_wide_as_the_step_was_long(client: Client, run: Run) -> None:
+    start = timezone.now()
+    for step, seconds in (("one", 60), ("two", 15)):
+        run.attempts.filter(step=step).update(
+            started_at=start, finished_at=start + timedelta(seconds=seconds)
+        )
+
+    shown = text(client.get(address(run)))
+
+    assert re.findall(r'<rect width="(\d+)" height="8"', shown) == ["1000", "250"]
+    assert "1 min 15 s of work" in shown
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_decision_tells_who_where_when_and_how_many_remarks(client: Client, run: Run) -> None:
+    items = [{"path": "a", "line": 1, "body": "no"}, {"path": "a", "line": 2, "body": "why?"}]
+    respond(
+        f.pending(run).request_id,
+        "request_changes",
+        actor=f.person(source=Source.ISSUE_COMMENT),
+        words=Words(comment="See below.", items=items),
+    )
+
+    shown = text(client.get(address(run)))
+
+    assert "chose <strong>Request changes</strong> in an issue comment" in shown
+    assert "2 remarks" in shown
+    assert "See below." in shown
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -236,6 +395,98 @@ def test_the_page_costs_the_same_for_many_attempts_and_events(
 
     with django_assert_max_num_queries(14):
         client.get(address(run))
+
+
+# Output and files
+
+
+def with_output(run: Run, stdout: str = "", stderr: str = "") -> StepAttempt:
+    attempt = run.attempts.get(step="one")
+    StepOutput.objects.create(attempt=attempt, stdout=stdout, stderr=stderr)
+    return attempt
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_what_an_attempt_printed_is_a_link_away(client: Client, run: Run) -> None:
+    attempt = with_output(run, "<b>compiled</b>", "1 warning")
+    link = address(run, f"attempts/{attempt.pk}/output")
+
+    shown = client.get(link)
+
+    assert f'href="{link}"' in text(client.get(address(run)))
+    assert b"&lt;b&gt;compiled&lt;/b&gt;" in shown.content
+    assert "1 warning" in text(shown)
+    for stream, printed_ in (("stdout", b"<b>compiled</b>"), ("stderr", b"1 warning")):
+        saved = client.get(f"{link}/{stream}.txt")
+        assert saved.content == printed_
+        assert saved["Content-Disposition"] == f'attachment; filename="frame-one-1-{stream}.txt"'
+        assert saved["Content-Type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_long_output_is_cut_on_the_page_and_whole_in_the_download(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printed, "SHOWN_CHARACTERS", 10)
+    attempt = with_output(run, "beginning and end")
+    link = address(run, f"attempts/{attempt.pk}/output")
+
+    shown = text(client.get(link))
+
+    assert "<code>ng and end</code>" in shown
+    assert "Only the last 10 of 17 characters are shown" in shown
+    assert client.get(f"{link}/stdout.txt").content == b"beginning and end"
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_the_output_of_a_running_step_is_followed_until_it_ends(client: Client) -> None:
+    run = f.start(f.five_steps())
+    claim = engine.claim(run.pk, "worker")
+    assert claim
+    engine.keep(claim.attempt.pk, "worker", progress="12 of 40 files")
+    link = address(run, f"attempts/{claim.attempt.pk}/output")
+
+    first = text(client.get(link))
+    version = re.findall(r"\?v=([^\"]+)", first)[0]
+    same = client.get(link, {"v": version}, headers={"HX-Request": "true"})
+    engine.cancel(run.pk, reason="enough", actor=f.STARTER)
+    ended = client.get(link, {"v": version}, headers={"HX-Request": "true"})
+
+    assert "12 of 40 files" in first
+    assert (same.status_code, ended.status_code) == (204, 286)
+    assert "hx-trigger" not in text(ended)
+    assert "<html" not in text(ended)
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_output_that_is_not_there_is_not_found(client: Client, run: Run) -> None:
+    attempt = run.attempts.get(step="one")
+    other = f.started(f.five_steps())
+
+    assert "Nothing was printed" in text(client.get(address(run, f"attempts/{attempt.pk}/output")))
+    for path in (f"attempts/{attempt.pk}/output/stdout.txt", "attempts/999999/output"):
+        assert client.get(address(run, path)).status_code == 404
+    assert client.get(address(other, f"attempts/{attempt.pk}/output")).status_code == 404
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_revision_is_read_rendered_or_in_its_source(client: Client, tmp_path: Path) -> None:
+    spec = f.step("spec", "tests.steps:write_spec", artifact="specs/spec.md")
+    run = f.started(f.workflow({"build": [spec]}), tmp_path)
+    link = address(run, "files/1/specs/spec.md")
+
+    assert "Spec, attempt 1</h1>" in text(client.get(link))
+    source = text(client.get(link, {"view": "source"}))
+    assert "<code># Spec, attempt 1</code>" in source
+    for other in ("files/9/specs/spec.md", "files/1/specs/%00", "files/1/spec.md"):
+        assert client.get(address(run, other)).status_code == 404
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_file_that_is_not_text_is_only_offered(client: Client, run: Run) -> None:
+    run.revisions.create(path="a.bin", revision=1, sha256="0", size=3, content=b"a\0b")
+
+    assert "This file is not text" in text(client.get(address(run, "files/1/a.bin")))
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -325,6 +576,19 @@ def test_who_only_reviews_may_not_steer(client: Client, run: Run) -> None:
     assert f.fresh(run).last_event_id == run.last_event_id
 
 
+def test_the_page_shows_the_whole_chain_of_reruns(client: Client, reviewer: User) -> None:
+    first = f.start(f.five_steps())
+    second = f.start(f.five_steps(), rerun_of=first)
+    third = f.start(f.five_steps(), rerun_of=second)
+
+    for run in (first, second, third):
+        shown = text(client.get(address(run)))
+        chain = re.findall(r'<ol class="chain">(.*?)</ol>', shown, re.DOTALL)[0]
+        assert re.findall(r'mono"[^>]*>(\w{8})<', chain) == [
+            each.short_id for each in (first, second, third) if each != third or run != first
+        ]
+
+
 def test_whoever_started_a_run_may_run_it_again(
     client: Client, reviewer: User, tmp_path: Path
 ) -> None:
@@ -360,7 +624,7 @@ def test_a_run_whose_workspace_is_gone_is_not_run_again(client: Client, tmp_path
 def test_looking_changes_nothing(client: Client, run: Run) -> None:
     for verb in ("cancel/", "resume/", "rerun/"):
         assert client.get(address(run, verb)).status_code == 405
-    for path in ("", "state.json", "?events=all"):
+    for path in ("", "state.json", "?events=all", "?kind=steps"):
         client.get(address(run, path))
         client.head(address(run, path))
 
@@ -388,7 +652,7 @@ def test_a_page_that_breaks_says_so_in_the_same_clothes(
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(showing, "found", broken)
+    monkeypatch.setattr(listing, "found", broken)
     client.raise_request_exception = False
 
     response = client.get("/runs/")

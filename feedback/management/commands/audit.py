@@ -1,11 +1,10 @@
-import csv
-import io
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
+from feedback import decisions
 from feedback.auditing import faults
 from feedback.models import FeedbackResponse
 from feedback.shapes import audit_shape
@@ -13,20 +12,6 @@ from runs.console import DONE, FAILED, FaberCommand, Reply
 from runs.domain.errors import Invalid, Problem
 from runs.finding import find_run
 from runs.terminal import layout
-
-COLUMNS = (
-    "received_at",
-    "user",
-    "source",
-    "method",
-    "type",
-    "response",
-    "action",
-    "comment",
-    "request_id",
-    "run_id",
-    "project",
-)
 
 
 class Command(FaberCommand):
@@ -42,9 +27,10 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         if options["do"] == "verify":
             return _verdict(faults())
-        items = [audit_shape(response) for response in _chosen(options)]
+        rows = list(_chosen(options))
+        items = [audit_shape(response) for response in rows]
         if options["csv"]:
-            text = _csv(items)
+            text = "".join(decisions.csv_lines(rows, ending="\n"))
         else:
             text = self._table(items) if items else "Nothing was decided."
         return Reply(document={"items": items}, text=text)
@@ -68,18 +54,12 @@ def _verdict(found: list[str]) -> Reply:
 
 
 def _chosen(options: dict[str, Any]) -> QuerySet[FeedbackResponse]:
-    responses = FeedbackResponse.objects.select_related("request__run__project")
-    if name := options["user"]:
-        responses = responses.filter(
-            Q(provided_by__user__iexact=name)
-            | Q(provided_by__account__iexact=name)
-            | Q(user__username__iexact=name)
-        )
-    if options["run"]:
-        responses = responses.filter(request__run=find_run(options["run"]))
-    if options["since"]:
-        responses = responses.filter(received_at__gte=_moment(options["since"]))
-    return responses
+    wanted = decisions.Wanted(
+        user=options["user"] or "",
+        run=find_run(options["run"]) if options["run"] else None,
+        since=_moment(options["since"]) if options["since"] else None,
+    )
+    return decisions.whole(decisions.decided(wanted))
 
 
 def _moment(text: str) -> datetime:
@@ -96,17 +76,3 @@ def _short(key: str, value: object) -> str:
     if key == "received_at":
         return text[:19].replace("T", " ")
     return text.rpartition("/")[2][:8] if key == "run_id" else text
-
-
-def _csv(items: list[dict[str, object]]) -> str:
-    page = io.StringIO()
-    writer = csv.writer(page, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_harmless(item[key]) for key in COLUMNS] for item in items)
-    return page.getvalue()
-
-
-def _harmless(value: object) -> str:
-    """A cell that a spreadsheet would read as a formula is made a text."""
-    text = str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -1,0 +1,73 @@
+"""A whole site on a scratch data directory, as `make up` starts it, for looking at it."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    url: str
+    environment: dict[str, str]
+
+    def login_link(self) -> str:
+        """A fresh link: each works once."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", "login-link", "admin"],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found = re.search(r"https?://\S+", done.stdout)
+        if found is None:
+            raise RuntimeError(f"no link in {done.stdout!r}")
+        return found.group()
+
+
+@contextlib.contextmanager
+def scratch_site(**settings: str) -> Iterator[Site]:
+    """Start everything, with the demo waiting for its first review; stop it at the end."""
+    with tempfile.TemporaryDirectory(prefix="faber-site-") as folder:
+        environment = {
+            **os.environ,
+            "FABER_DATA_DIR": folder,
+            "FABER_PORT": str(_free_port()),
+            **settings,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield Site(url=_ready(process), environment=environment)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+
+
+def _ready(process: subprocess.Popen[str]) -> str:
+    for line in process.stdout or ():
+        if found := re.search(r"FABER is ready: (\S+)/", line):
+            return found.group(1)
+    raise RuntimeError("the site did not become ready")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

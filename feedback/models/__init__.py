@@ -1,0 +1,16 @@
+"""Questions put to people, what they said, and where it was told."""
+
+from feedback.models.github import Delivery, InboundComment, Listening, Webhook
+from feedback.models.requests import FeedbackRequest, FeedbackResponse
+from feedback.models.reviews import Draft, ReviewComment
+
+__all__ = [
+    "Delivery",
+    "Draft",
+    "FeedbackRequest",
+    "FeedbackResponse",
+    "InboundComment",
+    "Listening",
+    "ReviewComment",
+    "Webhook",
+]

@@ -1,0 +1,12 @@
+"""How much waits for people, for the bar of every page."""
+
+from django import template
+
+from feedback import inbox
+
+register = template.Library()
+
+
+@register.simple_tag
+def open_requests() -> int:
+    return inbox.open_count()

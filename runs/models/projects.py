@@ -1,0 +1,48 @@
+"""Code bases, and groups of runs that were started together."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+
+class Project(models.Model):
+    """A code base; its name is that of its repository."""
+
+    name = models.CharField(max_length=200)
+    workspace = models.CharField(max_length=1000, blank=True)
+    reviewers = models.JSONField(
+        "reviewers", default=list, blank=True, help_text="for steps that name none themselves"
+    )
+    # What is told on the project's issues besides the requests, and who may command there.
+    tells_runs = models.BooleanField("comment when a run starts and ends", default=False)
+    labels_issues = models.BooleanField("label issues that wait for a decision", default=False)
+    github_allow = models.JSONField("GitHub logins that may command", default=list, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("name"), name="project_named_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Batch(models.Model):
+    """Runs that were started together; each goes its own way."""
+
+    batch_id = models.CharField(max_length=40, unique=True)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
+    workflow_id = models.CharField(max_length=100)
+    concurrency = models.PositiveIntegerField(default=10)
+    issue = models.CharField(max_length=50, blank=True)  # where the whole group is told about
+    started_by = models.CharField(max_length=200)
+    started_by_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.batch_id

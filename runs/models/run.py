@@ -1,0 +1,143 @@
+"""A run: one execution of one workflow."""
+
+import uuid as uuids
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from runs.domain.phases import Phase
+from runs.domain.plan import Plan, Unit
+from runs.domain.planner import Facts
+from runs.domain.status import RunStatus
+from runs.domain.workflow import AutonomyLevel
+from runs.models.naming import choices
+from runs.models.projects import Batch, Project
+
+KEPT_PLANS = 200
+_PLANS: dict[str, Plan] = {}
+
+
+class Run(models.Model):
+    """One execution of one workflow, on the plan frozen at its start."""
+
+    uuid = models.UUIDField(default=uuids.uuid4, unique=True, editable=False)
+    run_id = models.CharField(max_length=250, unique=True, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="runs")
+    batch = models.ForeignKey(
+        Batch, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    work_id = models.CharField(max_length=50, blank=True)
+    target = models.CharField(max_length=500, blank=True)
+    workflow_id = models.CharField(max_length=100)
+    workflow_ref = models.CharField(max_length=1000, blank=True)  # where a rerun reads it again
+    autonomy = models.CharField(max_length=20, choices=choices(AutonomyLevel))
+    workspace = models.CharField(max_length=1000)
+    prompt = models.TextField(blank=True)
+    inputs = models.JSONField(default=dict, blank=True)
+    phases = models.JSONField(default=list, blank=True)
+
+    plan = models.JSONField()
+    plan_hash = models.CharField(max_length=64)
+
+    status = models.CharField(
+        max_length=20, choices=choices(RunStatus), default=RunStatus.PENDING.value
+    )
+    position = models.PositiveIntegerField(default=0)
+    entered_phase = models.CharField(max_length=20, blank=True, choices=choices(Phase))
+    approvals = models.JSONField(default=dict, blank=True)  # gate → request that approved it
+    retry_count = models.PositiveIntegerField(default=0)  # rounds of the evaluate loop
+    warnings_total = models.PositiveIntegerField(default=0)
+    artifacts = models.JSONField(default=dict, blank=True)
+    error = models.TextField(blank=True)
+
+    last_event_id = models.PositiveIntegerField(default=0)
+    last_event_at = models.DateTimeField(null=True, blank=True)
+    last_event_hash = models.CharField(max_length=64, blank=True)
+
+    started_by = models.CharField(max_length=200)
+    started_by_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    started_by_account = models.CharField(max_length=200, blank=True)
+    environment = models.JSONField(default=dict, blank=True)
+    rerun_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns"
+    )
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            # Everything the list of runs is narrowed by, so that a search reads no plans.
+            models.Index(
+                fields=[
+                    "status",
+                    "created_at",
+                    "project",
+                    "workflow_id",
+                    "started_by",
+                    "entered_phase",
+                    "work_id",
+                    "run_id",
+                ],
+                name="runs_listed",
+            ),
+            models.Index(fields=["project", "work_id"], name="run_by_work_id"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=[str(s) for s in RunStatus]), name="run_status_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(completed_at__isnull=False)
+                | ~Q(status__in=[RunStatus.COMPLETED.value, RunStatus.CANCELLED.value]),
+                name="run_final_has_an_end",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.run_id
+
+    @property
+    def frozen_plan(self) -> Plan:
+        """The plan as a value; equal hashes are equal plans, so each is parsed once a process."""
+        plan = _PLANS.get(self.plan_hash)
+        if plan is None:
+            if len(_PLANS) >= KEPT_PLANS:
+                _PLANS.clear()
+            plan = _PLANS[self.plan_hash] = Plan.read(self.plan)
+        return plan
+
+    @property
+    def unit(self) -> Unit | None:
+        """What the run stands at; None when nothing is left."""
+        units = self.frozen_plan.units
+        return units[self.position] if self.position < len(units) else None
+
+    @property
+    def facts(self) -> Facts:
+        """What the planner must know besides the plan."""
+        return Facts(
+            entered=Phase(self.entered_phase) if self.entered_phase else None,
+            approved=frozenset(self.approvals),
+            retry_count=self.retry_count,
+            warnings_total=self.warnings_total,
+        )
+
+    @property
+    def state(self) -> RunStatus:
+        return RunStatus(self.status)
+
+    @property
+    def short_id(self) -> str:
+        return str(self.uuid)[:8]
+
+    @property
+    def duration_ms(self) -> int:
+        end: datetime = self.completed_at or timezone.now()
+        return max(0, int((end - self.created_at).total_seconds() * 1000))

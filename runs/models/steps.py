@@ -1,0 +1,102 @@
+"""Executions of steps: who has one, what came of it, what it printed."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from runs.domain.phases import Phase
+from runs.domain.results import ResultStatus
+from runs.models.naming import choices
+from runs.models.run import Run
+
+
+class StepAttempt(models.Model):
+    """One execution of one step; the open one says what should be running, and who has it."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"  # decided on, nobody has it yet
+        RUNNING = "running"
+        FINISHED = "finished"
+        LOST = "lost"  # its worker stopped reporting
+        CANCELLED = "cancelled"
+
+    OPEN = (Status.QUEUED, Status.RUNNING)
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts")
+    phase = models.CharField(max_length=20, choices=choices(Phase))
+    step = models.CharField(max_length=150)
+    is_hook = models.BooleanField(default=False)
+    is_remote = models.BooleanField(default=False)
+    position = models.PositiveIntegerField()
+    number = models.PositiveIntegerField()
+    action = models.CharField(max_length=20)
+    reason = models.CharField(max_length=500, blank=True)
+    feedback = models.JSONField(null=True, blank=True)
+    failure_context = models.JSONField(null=True, blank=True)
+
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.QUEUED)
+    worker = models.CharField(max_length=200, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    queued_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    result = models.CharField(max_length=20, blank=True, choices=choices(ResultStatus))
+    response = models.JSONField(null=True, blank=True)
+    late_response = models.JSONField(null=True, blank=True)  # came when the step was lost
+    files = models.JSONField(default=list, blank=True)  # paths of the artifacts it named
+    progress = models.TextField(blank=True)  # the last lines printed while it runs
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "phase", "step", "number"], name="attempt_numbered_once"
+            ),
+            models.UniqueConstraint(
+                fields=["run"],
+                condition=Q(status__in=["queued", "running"]),
+                name="one_open_attempt",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="running") | Q(lease_until__isnull=False),
+                name="running_attempt_has_a_lease",
+            ),
+        ]
+        # Not a partial one: SQLite would not use that for a status given as a parameter.
+        indexes = [models.Index(fields=["status", "lease_until"], name="open_attempts")]
+
+    def __str__(self) -> str:
+        return f"{self.key} #{self.number}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.phase}:{self.step}"
+
+    @property
+    def duration_ms(self) -> int | None:
+        if not (self.started_at and self.finished_at):
+            return None
+        return max(0, int((self.finished_at - self.started_at).total_seconds() * 1000))
+
+
+class StepOutput(models.Model):
+    """Everything one attempt printed, as far as it was kept."""
+
+    attempt = models.OneToOneField(StepAttempt, on_delete=models.CASCADE, related_name="output")
+    stdout = models.TextField(blank=True)
+    stderr = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"output of {self.attempt}"
+
+
+class WorkerBeat(models.Model):
+    """When a worker on a host last took a job from the queue."""
+
+    host = models.CharField(max_length=200, unique=True)
+    beat_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.host

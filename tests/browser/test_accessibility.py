@@ -1,0 +1,89 @@
+"""axe-core looks at every page, in the light and in the dark."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from feedback.models import FeedbackRequest
+from runs.domain.actors import Role
+from tests import factories as f
+from tests.browser.conftest import OpenAs
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+GRAVE = ("serious", "critical")
+
+
+@pytest.fixture
+def asked(roles: None, tmp_path: Path) -> FeedbackRequest:
+    """The second round of a review, so that every part of the desk is on the page."""
+    first = f.reviewed_list(tmp_path)
+    f.answer(first.run, "request_changes", "Name the shop.")
+    return f.pending(f.work(first.run))
+
+
+def faults(page: Page) -> list[str]:
+    found: dict[str, Any] = Axe().run(page).response
+    return [
+        f"{fault['id']}: {fault['help']} {[node['target'] for node in fault['nodes'][:3]]}"
+        for fault in found["violations"]
+        if fault["impact"] in GRAVE
+    ]
+
+
+def test_axe_sees_a_fault_when_there_is_one(page: Page) -> None:
+    page.set_content("<main><button></button></main>")
+
+    assert "button-name" in " ".join(faults(page))
+
+
+def every_page(asked: FeedbackRequest) -> Iterator[str]:
+    failed = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]})))
+    question = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:ask")]})))
+    done = f.started(f.workflow({"build": [f.step("x")]}))
+    answered = asked.run.requests.earliest("id")
+    yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/")
+    for view in ("changes", "lines", "document", "source"):
+        yield f"/requests/{asked.request_id}/?view={view}"
+    yield f"/requests/{asked.request_id}/?view=source&line=3"
+    for request in (failed, question, answered):
+        yield f"/requests/{request.request_id}/"
+    for run in (asked.run, failed.run, done):
+        yield f"/runs/{run.run_id}/"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault(open_as: OpenAs, asked: FeedbackRequest, scheme: str) -> None:
+    page = open_as("olga", Role.OPERATOR, color_scheme=scheme)
+
+    found = {}
+    for address in every_page(asked):
+        page.goto(address)
+        if wrong := faults(page):
+            found[address] = wrong
+
+    assert found == {}
+
+
+def test_the_pages_before_signing_in_have_no_serious_fault(
+    roles: None, live_server: Any, page: Page
+) -> None:
+    for address in ("/login/", "/login/link/nonsense/", "/nowhere/"):
+        page.goto(f"{live_server.url}{address}")
+        assert faults(page) == [], address
+
+
+def test_an_open_field_for_a_remark_has_no_serious_fault(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(f"/requests/{asked.request_id}/?view=document")
+    page.get_by_role("button", name="Comment on line 3", exact=True).click()
+    page.get_by_role("textbox", name="Comment on line 3").wait_for()
+
+    assert faults(page) == []
