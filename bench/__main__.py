@@ -32,9 +32,15 @@ def main() -> None:
         print(growth(name, [row for row in rows if row["database"] == name]))
     of_pages = pages()
     print(page_table(of_pages))
+    of_webhooks = measured_apart("bench.webhooks", "", "bench.steps")
+    print("webhooks:", ", ".join(f"{key} {value}" for key, value in of_webhooks.items()))
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(
-        json.dumps({"machine": machine(), "rows": rows, "pages": of_pages}, indent=2) + "\n"
+        json.dumps(
+            {"machine": machine(), "rows": rows, "pages": of_pages, "webhooks": of_webhooks},
+            indent=2,
+        )
+        + "\n"
     )
     print(f"written to {RESULTS.relative_to(Path.cwd())}")
 

@@ -46,18 +46,15 @@ def scratch_site(**settings: str) -> Iterator[Site]:
             "FABER_PORT": str(_free_port()),
             **settings,
         }
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            yield Site(url=_ready(process), environment=environment)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+        command = [sys.executable, "manage.py", "up"]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                yield Site(url=_ready(process), environment=environment)
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.wait(20)
 
 
 def _ready(process: subprocess.Popen[str]) -> str:

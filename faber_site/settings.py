@@ -138,6 +138,9 @@ FABER_GITHUB_API_URL = _github_api_url()
 FABER_GITHUB_WEBHOOK_SECRET = env.text("FABER_GITHUB_WEBHOOK_SECRET")
 FABER_GITHUB_POLL_SECONDS = env.number("FABER_GITHUB_POLL_SECONDS", 60, most=86400)
 FABER_GITHUB_ALLOW = env.names("FABER_GITHUB_ALLOW")
+# Without a client id there is no signing in with GitHub.
+FABER_GITHUB_CLIENT_ID = env.text("FABER_GITHUB_CLIENT_ID")
+FABER_GITHUB_CLIENT_SECRET = env.text("FABER_GITHUB_CLIENT_SECRET")
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -237,6 +240,25 @@ if _address.scheme == "https":
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+_FORM_TARGETS = [SELF]
+if FABER_GITHUB_CLIENT_ID:
+    from faber_site import github_sign_in
+
+    INSTALLED_APPS += github_sign_in.APPS
+    MIDDLEWARE += github_sign_in.MIDDLEWARE
+    AUTHENTICATION_BACKENDS += github_sign_in.BACKENDS
+    _GITHUB = github_sign_in.web_address(FABER_GITHUB_API_URL)
+    # A form that sends somebody to GitHub is a form that may go there.
+    _FORM_TARGETS.append(_GITHUB)
+    SOCIALACCOUNT_ADAPTER = "faber_site.github_linking.Linking"
+    SOCIALACCOUNT_QUERY_EMAIL = False
+    SOCIALACCOUNT_PROVIDERS = {
+        "github": github_sign_in.provider(
+            _GITHUB, FABER_GITHUB_CLIENT_ID, FABER_GITHUB_CLIENT_SECRET
+        )
+    }
+
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -245,7 +267,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        "form-action": _FORM_TARGETS,
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -270,8 +292,6 @@ LOGGING = {
     "loggers": {
         # django-q2 installs a handler of its own unless this logger has one.
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-        # PyGithub's debug log holds the answers as they came, and so an installation's token.
-        "github": {"level": "INFO"},
         "faber_site": {"level": "INFO"},
         "runs": {"level": "INFO"},
         "feedback": {"level": "INFO"},

@@ -1,10 +1,13 @@
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponseRedirect
 from django.templatetags.static import static
 from django.urls import include, path
 
+from faber_site import api
 from faber_site.health import healthz, readyz
+from faber_site.metrics import metrics
 from faber_site.theme import theme
 
 
@@ -17,9 +20,16 @@ def favicon(_request: HttpRequest) -> HttpResponseRedirect:
 urlpatterns = [
     path("", include("feedback.urls")),
     path("", include("runs.urls")),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("theme/", theme, name="theme"),
     path("favicon.ico", favicon),
     path("healthz", healthz),
     path("readyz", readyz),
+    path("metrics", metrics),
 ]
+if settings.FABER_GITHUB_CLIENT_ID:
+    urlpatterns += [
+        path("accounts/", include("allauth.socialaccount.providers.github.urls")),
+        path("accounts/", include("allauth.socialaccount.urls")),
+    ]

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from feedback import mirroring
 from feedback.domain import ledger
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs import engine, permissions, queue
@@ -112,6 +113,7 @@ def _close(request: FeedbackRequest) -> None:
     if not still_open.update(status=request.status, closed_at=request.closed_at):
         request.refresh_from_db()
         _check_open(request)
+    mirroring.update(request)
 
 
 def _record(

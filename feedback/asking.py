@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
-from feedback import answering, holding
+from feedback import answering, holding, listening, mirroring
 from feedback.domain.fingerprint import fingerprint
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import DECISION_FIELDS, decision_shape, option_shape
@@ -52,6 +52,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     request.save(force_insert=True)
     if asking.shown:
         request.artifacts.set(asking.shown)
+    mirroring.show(request)
     return request.request_id
 
 
@@ -73,14 +74,23 @@ def approve_by_policy(request_id: str) -> None:
 def withdraw(run: Run, reason: str) -> None:
     held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
     undecided = Q(status=FeedbackRequest.Status.PENDING) | Q(pk__in=held.values("request"))
-    FeedbackRequest.objects.filter(undecided, run=run).update(
+    requests = list(FeedbackRequest.objects.filter(undecided, run=run))
+    FeedbackRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
         status=FeedbackRequest.Status.CANCELLED, closed_at=timezone.now()
     )
     held.update(state=FeedbackResponse.State.RETRACTED)
+    for request in requests:
+        mirroring.update(request)
+
+
+def run_moved(run: Run) -> None:
+    mirroring.tell_run(run)
 
 
 def catch_up() -> None:
     holding.catch_up()
+    mirroring.catch_up()
+    listening.catch_up()
 
 
 def decisions(run: Run) -> list[dict[str, object]]:

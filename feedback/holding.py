@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
+from feedback import mirroring
 from feedback.answering import carry_out, locked
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.actors import Actor, Source
@@ -39,6 +40,7 @@ def retract(request_id: str, actor: Actor) -> FeedbackResponse:
         FeedbackRequest.objects.filter(pk=request.pk).update(
             status=FeedbackRequest.Status.PENDING, closed_at=None
         )
+        mirroring.update(request)
     return response
 
 

@@ -158,6 +158,8 @@ def _found(filters: Filters, actor: Actor) -> QuerySet[FeedbackRequest]:
         found = found.filter(type=filters.type)
     if filters.phase:
         found = found.filter(phase=filters.phase)
+    if filters.batch:
+        found = found.filter(run__batch__batch_id=filters.batch)
     if text := filters.q.removeprefix("#"):
         found = found.filter(
             Q(prompt__icontains=text)
@@ -185,7 +187,7 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
 def _by_type(
     filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_Group]
 ) -> Counter[str]:
-    if not (filters.q or filters.phase or filters.mine):
+    if not (filters.q or filters.phase or filters.batch or filters.mine):
         counts: Counter[str] = Counter()
         for group in everything:
             if filters.project in ("", group.project):

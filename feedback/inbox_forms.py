@@ -15,6 +15,7 @@ class Filters:
     project: str = ""
     type: str = ""
     phase: str = ""
+    batch: str = ""
     mine: bool = False
 
     def __bool__(self) -> bool:
@@ -28,6 +29,7 @@ class Filters:
             "project": self.project,
             "type": self.type,
             "phase": self.phase,
+            "batch": self.batch,
             "mine": "1" if self.mine else "",
         }
         return urlencode({name: value for name, value in fields.items() if value})
@@ -45,6 +47,7 @@ class FilterForm(forms.Form):
     project = forms.CharField(required=False, max_length=200)
     type = forms.ChoiceField(required=False, choices=[(t.value, t.label) for t in FeedbackType])
     phase = forms.ChoiceField(required=False, choices=[(p.value, p.title) for p in Phase])
+    batch = forms.SlugField(required=False, max_length=40)
     mine = forms.BooleanField(required=False)
 
     @property

@@ -59,8 +59,17 @@ def audit_shape(response: FeedbackResponse) -> dict[str, object]:
     }
 
 
-def _notification_shape(*, shown_on_cli: bool) -> dict[str, object]:
-    return {"cli": shown_on_cli, "issue_comment": False, "comment_url": None}
+def _notification_shape(*, shown_on_cli: bool, comment_url: str | None) -> dict[str, object]:
+    return {
+        "cli": shown_on_cli,
+        "issue_comment": bool(comment_url),
+        "comment_url": comment_url or None,
+    }
+
+
+def _comment_url(request: FeedbackRequest) -> str | None:
+    delivery = getattr(request, "delivery", None)  # a request on no issue has none
+    return delivery.comment_url if delivery else None
 
 
 def request_shape(request: FeedbackRequest) -> dict[str, object]:
@@ -92,7 +101,9 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
         "phase": request.phase,
         "step": request.step,
         "requested_at": timestamp(request.requested_at),
-        "notification_sent": _notification_shape(shown_on_cli=request.shown_on_cli),
+        "notification_sent": _notification_shape(
+            shown_on_cli=request.shown_on_cli, comment_url=_comment_url(request)
+        ),
         "seal": request.seal,
         "url": url,
         "response": response_shape(decision) if decision else None,
@@ -117,6 +128,7 @@ DECISION_FIELDS = (
     "phase",
     "step",
     "step_index",
+    "delivery__comment_url",
     "decided__response",
     "decided__action",
     "decided__comment",
@@ -136,7 +148,9 @@ def decision_shape(row: Mapping[str, Any]) -> dict[str, object]:
         "options": [option["value"] for option in row["options"]],
         "context": row["context"],
         "requested_at": timestamp(row["requested_at"]),
-        "notification_sent": _notification_shape(shown_on_cli=row["shown_on_cli"]),
+        "notification_sent": _notification_shape(
+            shown_on_cli=row["shown_on_cli"], comment_url=row["delivery__comment_url"]
+        ),
         "resume_point": {key: row[key] for key in ("phase", "step", "step_index")},
         "response": _answer_shape(**{key: row[f"decided__{key}"] for key in _ANSWER_FIELDS})
         if row["decided__received_at"]

@@ -1,8 +1,25 @@
-"""What the worker runs for requests and answers."""
+"""What the worker runs for requests, answers and comments."""
 
-from feedback import holding
+from feedback import delivering, holding
+from feedback.github import inbound, polling, webhook
 
 
 def take_effect(response_pk: int) -> None:
     """Send a run on when nobody has taken its answer back."""
     holding.take_effect(response_pk)
+
+
+def deliver(delivery_pk: int) -> None:
+    delivering.deliver(delivery_pk)
+
+
+def read_webhooks() -> None:
+    webhook.read_new()
+
+
+def act_on(heard_pk: int) -> None:
+    inbound.act_on(heard_pk)
+
+
+def poll(listening_pk: int) -> None:
+    polling.poll(listening_pk)

@@ -1,8 +1,10 @@
 from django.urls import path
 
-from feedback import audit_pages, desk_views, remark_views, views
+from feedback import audit_pages, batch_views, desk_views, doctor_views, remark_views, views
+from feedback.github import webhook
 
 urlpatterns = [
+    path("github/webhook", webhook.receive, name="github-webhook"),
     path("", views.inbox, name="inbox"),
     path("requests/<slug:request_id>/", desk_views.request_page, name="request"),
     path("requests/<slug:request_id>/draft/", desk_views.save_draft, name="draft"),
@@ -22,6 +24,11 @@ urlpatterns = [
         name="artifact",
     ),
     path("audit/", audit_pages.audit, name="audit"),
+    path("doctor/", doctor_views.doctor, name="doctor"),
     path("audit.csv", audit_pages.audit_csv, name="audit-csv"),
     path("statistics/", audit_pages.statistics_page, name="statistics"),
+    path("batches/<slug:batch_id>/", batch_views.batch_page, name="batch"),
+    path("batches/<slug:batch_id>/paste/", batch_views.paste, name="batch-paste"),
+    path("batches/<slug:batch_id>/prompt/", batch_views.prompt, name="batch-prompt"),
+    path("batches/<slug:batch_id>/peek/<slug:request_id>/", batch_views.peek, name="batch-peek"),
 ]

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
@@ -9,6 +10,7 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from runs.domain.actors import Actor, Role, Source
 from runs.domain.errors import Invalid, NotFound, Problem, Refused
@@ -51,6 +53,17 @@ def find(name: str) -> User:
     if user is None:
         raise NotFound(f"There is no account {name}.")
     return user
+
+
+def of_github_login(login: str) -> User | None:
+    """The account that is linked to a GitHub login, else the one of the same name."""
+    people = get_user_model().objects.filter(is_active=True)
+    if apps.is_installed("allauth.socialaccount"):
+        links = import_string("allauth.socialaccount.models.SocialAccount").objects
+        owners = links.filter(provider="github", extra_data__login__iexact=login).values("user")
+        if linked := people.filter(pk__in=owners).first():
+            return linked
+    return people.filter(username__iexact=login).first()
 
 
 def actor_of(user: User, source: Source = Source.WEB, method: str = "session") -> Actor:

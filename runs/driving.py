@@ -54,6 +54,16 @@ def drive(claim: Claim | None, observer: Observer | None = None) -> None:
         claim = engine.settle(claim, outcome, found)
 
 
+def briefing_of(claim: Claim) -> tuple[dict[str, object], list[str]]:
+    """What an executor outside is told, and which arguments cannot be filled in."""
+    arguments, missing = fill_arguments(claim.unit.step.arguments, _known(claim))
+    return _briefing(claim, arguments), list(missing)
+
+
+def filled_unit(claim: Claim) -> Unit:
+    return claim.unit.model_copy(update={"step": _filled(claim.unit.step, _known(claim))})
+
+
 def _perform(claim: Claim, observer: Observer) -> tuple[Outcome, tuple[artifacts.Found, ...]]:
     """Do the work of one step: nothing here is inside a transaction."""
     known = _known(claim)

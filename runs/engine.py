@@ -17,7 +17,7 @@ from runs.domain.ids import make_run_id
 from runs.domain.phases import Phase
 from runs.domain.plan import Plan, Unit
 from runs.domain.planner import Decision
-from runs.domain.questions import Action, Gate
+from runs.domain.questions import Action, Gate, Question
 from runs.domain.status import RunStatus
 from runs.executors.orders import Outcome
 from runs.models import Batch, Project, Run, StepAttempt
@@ -108,17 +108,29 @@ def _sign_for(run_pk: int, worker: str) -> bool:
     )
 
 
-def settle(held: Claim, outcome: Outcome, found: tuple[artifacts.Found, ...] = ()) -> Claim | None:
-    """Record what a step handed back and decide; returns the next step when there is one."""
+def settle(
+    held: Claim,
+    outcome: Outcome,
+    found: tuple[artifacts.Found, ...] = (),
+    *,
+    asks: Question | None = None,
+) -> Claim | None:
+    """Record what a step handed back and decide; returns the next step when there is one.
+
+    An executor outside may ask a question of its own with it, which is put to people as it is.
+    """
     with transaction.atomic():
         run, attempt = _locked(held.run.pk), held.attempt
         change = Transition(run)
-        change.worker = attempt.worker
+        # Who executes outside cannot go on here: the queue finds somebody.
+        change.worker = "" if attempt.is_remote else attempt.worker
         if not recording.record(change, attempt, held.unit, outcome, found):
             return None
         change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
         following = change.apply(
-            planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
+            Decision(move=planner.Ask(attempt.position, asks))
+            if asks
+            else planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
         )
         run.warnings_total += len(outcome.result.warnings)
         change.write()

@@ -30,6 +30,11 @@ def check_may_steer(actor: Actor, run: Run) -> None:
         raise NotAllowed("This is for operators and for whoever started the run.")
 
 
+def check_may_operate(actor: Actor) -> None:
+    if actor.is_agent or not _is(actor, Role.OPERATOR, Role.ADMIN):
+        raise NotAllowed("This is for operators.")
+
+
 def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     """Why this person may not answer; nothing when they may."""
     if actor.source is Source.POLICY:

@@ -34,8 +34,11 @@ class Asker(Protocol):
     def withdraw(self, run: Run, reason: str) -> None:
         """Cancel whatever the run still asks."""
 
+    def run_moved(self, run: Run) -> None:
+        """Hear that a run began or came to rest for good."""
+
     def catch_up(self) -> None:
-        """Let answers take effect that should have and did not."""
+        """Do what should have been done by now and was not."""
 
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""

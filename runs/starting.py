@@ -106,6 +106,11 @@ def rerun(
     return engine.start(order, worker=worker)
 
 
+def brings_workspace(workflow: str) -> bool:
+    """Whether this bundled workflow makes the folder it works in by itself."""
+    return any(path.stem == workflow for path in _OWN_WORKSPACE)
+
+
 def _plan(chain: LoadedChain, wish: Wish) -> Plan:
     return make_plan(
         chain.workflows,

@@ -101,6 +101,9 @@ class Transition:
             queue.enqueue(ADVANCE, self.run.pk)
         if self.run.batch_id and "status" in changed and self.run.state.is_stopped:
             self._make_room(self.run.batch_id)
+        is_new = not self._before["last_event_id"]
+        if is_new or (self.run.state.is_final and self._before["status"] != self.run.status):
+            asker().run_moved(self.run)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
 

@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from runs import signing_in, views
+from runs import signing_in, start_views, token_views, views
 from runs.printed import STREAMS
 
 
@@ -45,7 +45,10 @@ urlpatterns = [
     path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),
     path("runs/<run_id:run_id>/resume/", views.resume, name="run-resume"),
     path("runs/<run_id:run_id>/rerun/", views.rerun, name="run-rerun"),
+    path("start/", start_views.start, name="start"),
     path("login/", signing_in.sign_in, name="login"),
     path("login/link/<str:token>/", signing_in.sign_in_by_link, name="login-link"),
     path("logout/", signing_in.sign_out, name="logout"),
+    path("account/tokens/", token_views.token_list, name="tokens"),
+    path("account/tokens/<int:pk>/revoke/", token_views.token_revoke, name="token-revoke"),
 ]

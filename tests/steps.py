@@ -80,3 +80,9 @@ def revise_list(briefing: Mapping[str, object]) -> dict[str, object]:
     if len(items) > 1:
         said.append({"item": 2, "disposition": "declined", "reason": "Pears are in season."})
     return {**succeed(briefing), "details": {"dispositions": said[: len(items)]}}
+
+
+def leak(briefing: Mapping[str, object]) -> dict[str, object]:
+    """Fails with secrets in what it says."""
+    said = "pushed with ghp_0123456789abcdefghijABCDEFGHIJ012345, password=hunter2secret"
+    return {"status": "failure", "message": said, "errors": [said]}

@@ -17,6 +17,9 @@ class Webhook(models.Model):
     received_at = models.DateTimeField(default=timezone.now, db_index=True)
     read_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        indexes = [models.Index(fields=["id"], condition=Q(read_at=None), name="unread_webhooks")]
+
     def __str__(self) -> str:
         return self.delivery_id
 

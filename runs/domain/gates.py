@@ -121,7 +121,7 @@ def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
         gate=Gate.INPUT,
         prompt=str(pending.get("reason") or result.message),
         options=options,
-        context={**_shown(result), "questions": _questions(pending)},
+        context={**_shown(result), "questions": questions_in(pending)},
         reviewers=step.reviewers,
     )
 
@@ -136,7 +136,7 @@ def _input_type(result: Result) -> FeedbackType:
     return FeedbackType.CLARIFICATION if asked is FeedbackType.SELECTION else asked
 
 
-def _questions(pending: Mapping[str, object]) -> list[dict[str, object]]:
+def questions_in(pending: Mapping[str, object]) -> list[dict[str, object]]:
     """The step's questions as a form: each with an id, its words and its choices."""
     given = pending.get("questions")
     items: Iterable[object] = given if isinstance(given, list | tuple) else ()

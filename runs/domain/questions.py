@@ -88,6 +88,7 @@ _KNOWN = {
         Option(value="stop", action=Action.ABORT, description="Cancel this workflow run"),
     )
 }
+KNOWN_OPTIONS = tuple(_KNOWN.values())
 
 _DEFAULTS: Mapping[FeedbackType, tuple[str, ...]] = {
     FeedbackType.APPROVAL: ("approve", "reject"),
@@ -190,6 +191,13 @@ def resolve(feedback_type: FeedbackType, options: Iterable[Option], text: str) -
         f"{_quoted(text)} is not one of the options: {', '.join(o.value for o in offered)}.",
         options=[option.value for option in offered],
     )
+
+
+def named(text: str, options: Iterable[Option]) -> list[Option]:
+    """The options a text names by value, number or alias: in prose a prefix is just a word."""
+    offered, word = tuple(options), _normalise(text)
+    ways = (way(offered, word) for way in (_by_value, _by_number, _by_alias))
+    return next((found for found in ways if found), [])
 
 
 def _free_text(options: tuple[Option, ...], text: str) -> Choice:

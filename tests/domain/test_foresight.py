@@ -94,19 +94,15 @@ def test_skipping_names_the_step_that_is_left_out() -> None:
 
 
 def test_hooks_are_not_counted_as_steps() -> None:
+    rules = {"type": "document", "name": "rules", "path": "RULES.md"}
     plan = plan_of(
-        {
-            "build": {
-                "steps": [step("make", requires_approval=True)],
-                "post_steps": [{"id": "tidy", "run": ["true"]}],
-            },
-            "release": [step("merge")],
-        }
+        {"build": [step("make", requires_approval=True)], "release": [step("merge")]},
+        hooks={"pre_release": [rules]},
     )
 
     outlook = foresee(standing(plan, 0, Gate.AFTER_STEP), Action.CONTINUE)
 
-    assert "release:merge" in names(outlook)
+    assert names(outlook) == ["release:merge"]
     assert outlook.completes
 
 

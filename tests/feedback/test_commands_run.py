@@ -120,7 +120,7 @@ def test_some_phases_or_one_step_can_be_chosen(file: Path) -> None:
         (["--phase", "build", "--step", "build:three"], "Choose phases or a step, not both."),
         (["--input", "nothing"], "'nothing' is not an input"),
         (["--input", "=1"], "'=1' is not an input"),
-        (["--work-id", "1,2"], "several make a batch"),
+        (["--work-id", "1,2,1"], "1 is there 2 times"),
         (["--work-id", "a b"], "'a b' is not a work id"),
         (["--phase", "bild"], "did you mean build?"),
         (["--phase", ""], "phases: "),

@@ -285,10 +285,28 @@ def second(site: Client, asked: FeedbackRequest) -> FeedbackRequest:
 def test_the_second_round_opens_on_the_difference(site: Client, second: FeedbackRequest) -> None:
     shown = text(site.get(address(second)))
 
-    assert re.search("<ins>[^<]*red", shown)
+    changes = shown.partition('class="pairs"')[2]
+    assert re.search("<ins>[^<]*red", changes)
     assert "revision 2" in shown
     assert "What became of the last review" in shown
     assert "Pears are in season." in shown
+
+
+def test_a_document_too_large_to_lay_out_opens_as_source_in_parts(
+    site: Client, asked: FeedbackRequest
+) -> None:
+    kept = asked.artifacts.get()
+    kept.content = "".join(f"Line {number}.\n\n" for number in range(1, 60_001)).encode()
+    kept.size = len(kept.content)
+    kept.save()
+
+    first = text(site.get(address(asked)))
+    last = text(site.get(address(asked), {"view": "source", "start": "119000"}))
+
+    assert 'id="L1"' in first
+    assert 'id="L2001"' not in first
+    assert "Line 59999." in last
+    assert 'aria-label="Comment on line 119001"' in last
 
 
 def test_changed_lines_are_shown_as_source(site: Client, second: FeedbackRequest) -> None:

@@ -1,0 +1,133 @@
+"""Puts the calls of both apps together as `/api/v1`."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, cast
+
+from django.contrib.admin.views.decorators import staff_member_required
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils.cache import get_conditional_response, patch_cache_control
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+
+from feedback.api.requests import router as requests_router
+from runs.api import errors
+from runs.api.auth import TokenAuth
+from runs.api.errors import MethodNotAllowed, refusal
+from runs.api.reading import BodyParser
+from runs.api.runs import router as runs_router
+from runs.api.steps import router as steps_router
+from runs.domain.errors import NotFound
+
+View = Callable[..., HttpResponse]
+
+DESCRIPTION = """\
+FABER's runs and requests, for agents, scripts and CI. Send `Authorization: Bearer TOKEN`; \
+`faber token create` makes one. Everything is JSON, and every refusal has the shape of `Error`."""
+
+
+class FaberAPI(NinjaAPI):
+    """Adds an ETag to what was read, so that whoever looks again gets 304 when nothing changed."""
+
+    def create_response(
+        self,
+        request: HttpRequest,
+        data: Any,
+        *,
+        status: int | None = None,
+        temporal_response: HttpResponse | None = None,
+    ) -> HttpResponse:
+        response = super().create_response(
+            request, data, status=status, temporal_response=temporal_response
+        )
+        patch_cache_control(response, private=True, no_cache=True)
+        if request.method != "GET" or response.status_code != 200:
+            return response
+        etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+        response["ETag"] = etag
+        found = get_conditional_response(request, etag=etag, response=response)
+        return cast("HttpResponse", found)
+
+
+api = FaberAPI(
+    title="FABER",
+    version="1",
+    description=DESCRIPTION,
+    openapi_url="/openapi.json",
+    docs_url=None,
+    auth=TokenAuth(),
+    parser=BodyParser(),
+    urls_namespace="api",
+)
+errors.install(api)
+# In this order: the last of the runs' paths would take the others for part of a run's id.
+for router in (requests_router, steps_router, runs_router):
+    api.add_router("", router)
+
+
+def _opened(pattern: URLPattern) -> URLPattern:
+    """Without a session, and with our shape for a method that a path does not have."""
+    inner: View = pattern.callback
+
+    @csrf_exempt
+    @login_not_required
+    @wraps(inner, updated=())
+    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            response = inner(request, *args, **kwargs)
+        except Http404:  # at the bare address of the API
+            return refusal(NotFound("See /api/v1/openapi.json for what can be called."))
+        if response.status_code != 405:
+            return response
+        refused = refusal(MethodNotAllowed())
+        refused["Allow"] = response["Allow"]
+        return refused
+
+    pattern.callback = view
+    return pattern
+
+
+@staff_member_required
+def docs(request: HttpRequest) -> HttpResponse:
+    """The same as openapi.json, for people; nothing on the page comes from outside."""
+    schema = api.get_openapi_schema()
+    by_tag: dict[str, list[dict[str, Any]]] = {}
+    for address, methods in schema["paths"].items():
+        for method, call in methods.items():
+            body = call.get("requestBody", {}).get("content", {}).get("application/json", {})
+            told = {"method": method.upper(), "address": address, "body": _shape(schema, body)}
+            by_tag.setdefault(call["tags"][0], []).append({**call, **told})
+    return render(request, "api.html", {"by_tag": by_tag, "about": api.description})
+
+
+def _shape(schema: Mapping[str, Any], body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a body, each with whether it is needed."""
+    name = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    known = schema["components"]["schemas"].get(name, {})
+    needed = known.get("required", ())
+    return [
+        {"name": field, "required": field in needed, "about": about.get("description", "")}
+        for field, about in known.get("properties", {}).items()
+    ]
+
+
+@csrf_exempt
+@login_not_required
+def no_such_call(_request: HttpRequest, rest: str) -> HttpResponse:
+    return refusal(NotFound(f"The API has no call /{rest}; /api/v1/openapi.json lists them."))
+
+
+_patterns, _app_name, _namespace = api.urls
+urls = (
+    [
+        path("docs", docs, name="docs"),
+        *(_opened(cast("URLPattern", each)) for each in _patterns),
+        path("<path:rest>", no_such_call),
+    ],
+    _app_name,
+    _namespace,
+)

@@ -1,0 +1,60 @@
+"""Turns what a program wants to ask into a question for people."""
+
+from collections.abc import Mapping
+
+from runs.api.schemas import AskPeople, OptionSent
+from runs.domain.errors import Invalid, Problem
+from runs.domain.gates import questions_in as form_of
+from runs.domain.questions import (
+    Action,
+    FeedbackType,
+    Gate,
+    Option,
+    Question,
+    make_option,
+    options_of,
+)
+
+
+def question_of(body: AskPeople, gate: Gate) -> Question:
+    return Question(
+        type=body.type,
+        gate=gate,
+        prompt=body.prompt.strip(),
+        options=_options(body),
+        context=_context(body.context),
+    )
+
+
+def _context(sent: Mapping[str, object]) -> dict[str, object]:
+    """What was sent, with the questions of a form as every page and terminal reads them."""
+    return {**sent, "questions": form_of(sent)} if "questions" in sent else dict(sent)
+
+
+def _options(body: AskPeople) -> tuple[Option, ...]:
+    sent = [_spelt_out(option) for option in body.options]
+    if body.type is FeedbackType.CLARIFICATION and sent:
+        raise _wrong("a clarification is answered in words; use the type selection for choices")
+    if body.type is FeedbackType.SELECTION and not sent:
+        raise _wrong("a selection needs options to choose from")
+    if len({option.value for option in sent}) < len(sent):
+        raise _wrong("two options have the same value")
+    return tuple(_option(body.type, option) for option in sent) or options_of(body.type)
+
+
+def _spelt_out(option: OptionSent | str) -> OptionSent:
+    return OptionSent(value=option) if isinstance(option, str) else option
+
+
+def _option(feedback_type: FeedbackType, option: OptionSent) -> Option:
+    action = Action(option.action) if option.action else None
+    try:
+        return make_option(
+            feedback_type, option.value, action=action, description=option.description
+        )
+    except ValueError as error:
+        raise _wrong(str(error)) from error
+
+
+def _wrong(message: str) -> Invalid:
+    return Invalid([Problem("options", message)])

@@ -1,0 +1,43 @@
+"""Waits a while for an answer, without taking the site away from everybody else."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+
+LONGEST = 60.0
+POLL_SECONDS = 0.25
+# One web process has eight threads. Half of them may wait; who comes then is told to ask again.
+SEATS = threading.BoundedSemaphore(4)
+RETRY_AFTER = 2
+
+
+def is_settled(request_id: str) -> bool:
+    """Whether nobody can change the outcome any more; one look at an index."""
+    held = FeedbackResponse.objects.filter(
+        request__request_id=request_id, state=FeedbackResponse.State.HELD
+    )
+    is_open = FeedbackRequest.objects.filter(
+        request_id=request_id, status=FeedbackRequest.Status.PENDING
+    )
+    return not is_open.exists() and not held.exists()
+
+
+def wait(
+    request_id: str, seconds: float, *, sleep: Callable[[float], None] = time.sleep
+) -> tuple[bool, bool]:
+    """Whether the request is settled, and whether there was a seat to wait in."""
+    if is_settled(request_id):
+        return True, True
+    if not SEATS.acquire(blocking=False):
+        return False, False
+    try:
+        ends = time.monotonic() + min(seconds, LONGEST)
+        while (left := ends - time.monotonic()) > 0:
+            sleep(min(POLL_SECONDS, left))
+            if is_settled(request_id):
+                return True, True
+        return False, True
+    finally:
+        SEATS.release()

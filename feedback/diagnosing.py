@@ -1,0 +1,218 @@
+"""Finds what is broken in the system: each with its cause, its age and one safe repair."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.utils import timezone
+
+from feedback import holding
+from feedback.delivering import deliver
+from feedback.github import inbound, polling, webhook
+from feedback.models import (
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    InboundComment,
+    Listening,
+    Webhook,
+)
+from runs import beats, engine, github, queue
+from runs.domain.status import RunStatus
+from runs.github import GitHubError, Permission
+from runs.models import Run, StepAttempt
+from runs.transition import ADVANCE
+
+# What is younger is under way, not broken.
+PATIENCE = timedelta(seconds=30)
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    what: str
+    cause: str
+    since: datetime | None
+    repair: str  # in words; what a person must do when `fix` cannot
+    fix: Callable[[], object] | None = None
+
+
+def findings() -> list[Finding]:
+    return [*_workers(), *_runs(), *_answers(), *_comments(), *_github()]
+
+
+def repair(found: list[Finding]) -> int:
+    """Do every repair that a program can do; each is what the sweep would do later."""
+    fixes = [finding.fix for finding in found if finding.fix]
+    for fix in fixes:
+        fix()
+    return len(fixes)
+
+
+def _workers() -> Iterator[Finding]:
+    if not beats.worker_is_alive():
+        yield Finding(
+            what="No worker is running",
+            cause="nothing has taken a job lately",
+            since=None,
+            repair="Start one with `faber work` or `faber up`.",
+        )
+
+
+def _runs() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    lost = StepAttempt.objects.filter(
+        status=StepAttempt.Status.RUNNING, is_remote=False, lease_until__lt=before
+    ).select_related("run")
+    for attempt in lost[:MOST]:
+        yield Finding(
+            what=f"{attempt.key} of {attempt.run.run_id} has no heartbeat",
+            cause="its worker stopped reporting",
+            since=attempt.lease_until,
+            repair="Hand the step out again.",
+            fix=partial(engine.bring_back, attempt.run_id),
+        )
+    queued = StepAttempt.objects.filter(
+        status=StepAttempt.Status.QUEUED, is_remote=False, queued_at__lt=before
+    ).select_related("run")
+    for attempt in queued[:MOST]:
+        yield Finding(
+            what=f"{attempt.key} of {attempt.run.run_id} waits for a worker",
+            cause="its job is gone, or every worker is busy",
+            since=attempt.queued_at,
+            repair="Queue it again; a second job finds the step taken.",
+            fix=partial(queue.enqueue, ADVANCE, attempt.run_id),
+        )
+    yield from _idle_runs(before)
+
+
+def _idle_runs(before: datetime) -> Iterator[Finding]:
+    """Runs that should be asking or doing something, and are not."""
+    quiet = Run.objects.filter(updated_at__lt=before).defer("plan")
+    asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
+    for run in asking.exclude(requests__status=FeedbackRequest.Status.PENDING).exclude(
+        requests__responses__state=FeedbackResponse.State.HELD
+    )[:MOST]:
+        yield Finding(
+            what=f"{run.run_id} waits for a decision that nobody is asked for",
+            cause="its request is closed and the run did not go on",
+            since=run.updated_at,
+            repair="Look at the run; an operator may cancel it or run it again.",
+        )
+    doing = quiet.filter(status=RunStatus.IN_PROGRESS.value)
+    for run in doing.exclude(attempts__status__in=StepAttempt.OPEN)[:MOST]:
+        yield Finding(
+            what=f"{run.run_id} is in progress and does nothing",
+            cause="it has no open step",
+            since=run.updated_at,
+            repair="Resume it on its page or with `faber resume`.",
+        )
+
+
+def _answers() -> Iterator[Finding]:
+    late = FeedbackResponse.objects.filter(
+        state=FeedbackResponse.State.HELD, held_until__lt=timezone.now() - PATIENCE
+    ).select_related("request")
+    for response in late[:MOST]:
+        yield Finding(
+            what=f"The answer to {response.request.request_id} took no effect",
+            cause="its job is gone",
+            since=response.held_until,
+            repair="Let it take effect.",
+            fix=partial(holding.take_effect, response.pk),
+        )
+
+
+def _comments() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    for delivery in Delivery.objects.filter(is_due=True, created_at__lt=before)[:MOST]:
+        yield Finding(
+            what=f"The comment {delivery.mark} is not on {_place(delivery)} as it should be",
+            cause=delivery.last_error or "its job is gone",
+            since=delivery.created_at,
+            repair="Try to post it again.",
+            fix=partial(_deliver_now, delivery.pk),
+        )
+    heard = InboundComment.objects.filter(state=InboundComment.State.HEARD, heard_at__lt=before)
+    for comment in heard[:MOST]:
+        yield Finding(
+            what=f"A comment of {comment.author} on {_place(comment)} was not acted on",
+            cause="GitHub could not be asked, or its job is gone",
+            since=comment.heard_at,
+            repair="Act on it.",
+            fix=partial(inbound.act_on, comment.pk),
+        )
+    for kept in Webhook.objects.filter(read_at=None, received_at__lt=before)[:MOST]:
+        yield Finding(
+            what=f"The delivery {kept.delivery_id} was not read",
+            cause="its job is gone",
+            since=kept.received_at,
+            repair="Read it.",
+            fix=webhook.read_new,
+        )
+
+
+def _github() -> Iterator[Finding]:
+    if not github.is_on():
+        return
+    try:
+        github.client().whoami()
+    except GitHubError as error:
+        yield Finding(
+            what="GitHub does not accept the site",
+            cause=str(error),
+            since=None,
+            repair="Set FABER_GITHUB_TOKEN, or the App's id and key, to ones that work.",
+        )
+    if not settings.FABER_GITHUB_WEBHOOK_SECRET and not settings.FABER_GITHUB_POLL_SECONDS:
+        yield Finding(
+            what="Nobody listens to GitHub comments",
+            cause="no webhook secret is set and polling is off",
+            since=None,
+            repair="Set FABER_GITHUB_WEBHOOK_SECRET or FABER_GITHUB_POLL_SECONDS.",
+        )
+    yield from _unwritable()
+    for listening in Listening.objects.exclude(last_error="")[:MOST]:
+        yield Finding(
+            what=f"The comments of {listening.repository} cannot be read",
+            cause=listening.last_error,
+            since=listening.polled_at,
+            repair="Give the token read access to its issues; then read them again.",
+            fix=partial(polling.poll, listening.pk),
+        )
+
+
+def _unwritable() -> Iterator[Finding]:
+    """Repositories in which the token's owner may not write; what an App may is not asked for."""
+    if settings.FABER_GITHUB_APP_ID:
+        return
+    client = github.client()
+    for listening in Listening.objects.all()[:MOST]:
+        try:
+            allowed = client.permission(listening.repository, client.login)
+        except GitHubError:
+            continue  # told above, or when the comments are read
+        if not allowed.can_write and allowed is not Permission.TRIAGE:
+            yield Finding(
+                what=f"The site may not comment in {listening.repository}",
+                cause=f"{client.login} has the permission “{allowed.value}” there",
+                since=None,
+                repair=f"Give {client.login} write access to {listening.repository}.",
+            )
+
+
+def last_heard() -> datetime | None:
+    """When GitHub's last delivery came."""
+    newest = Webhook.objects.order_by("-received_at").values_list("received_at", flat=True)
+    return newest.first()
+
+
+def _deliver_now(delivery_pk: int) -> None:
+    Delivery.objects.filter(pk=delivery_pk).update(next_try_at=timezone.now())
+    deliver(delivery_pk)
+
+
+def _place(row: Delivery | InboundComment) -> str:
+    return f"{row.repository}#{row.issue}"

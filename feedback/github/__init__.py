@@ -1,0 +1,1 @@
+"""What people say to FABER on GitHub issues."""

@@ -1,0 +1,105 @@
+import argparse
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from feedback import batch_reading, batch_telling, batching
+from feedback.management import start_options
+from runs import batches, beats, surroundings
+from runs.console import AWAITING, DONE, FAILED, REFUSED, FaberCommand, Reply
+from runs.domain.batch import Counts, Stop
+from runs.domain.errors import Invalid, Problem, Refused
+from runs.models import Batch
+from runs.terminal import inputs
+from runs.terminal.layout import clean
+
+LOOK_SECONDS = 1.0
+_UNSAID = argparse.SUPPRESS
+
+
+class Command(FaberCommand):
+    help = "Start many runs together, see what they ask, answer them in one go."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        start = actions.add_parser("start", help="start a workflow for many work ids")
+        start_options.add_to(start)
+        start.add_argument("--concurrency", type=int, default=batches.AT_ONCE, metavar="N")
+        start.add_argument("--issue", default="", metavar="ID", help="where the group is told of")
+        show = actions.add_parser("show", help="what the runs ask, in one text")
+        answer = actions.add_parser("answer", help="answer with lines such as `#124: approve`")
+        wait = actions.add_parser("wait", help="wait until every run has stopped")
+        for action in (show, answer, wait):
+            action.add_argument("batch", metavar="ID", help="such as coord-20261116-a1b2c3")
+        answer.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: -")
+        wait.add_argument("--timeout", type=float, metavar="S", help="give up after so long")
+        for action in (start, show, answer, wait):
+            # Also after the action, where people write it; given before, it stays.
+            action.add_argument("--json", action="store_true", default=_UNSAID)
+
+    def reply(self, **options: Any) -> Reply:
+        if options["action"] == "start":
+            return started(self, options)
+        batch = batches.find(options["batch"])
+        match options["action"]:
+            case "answer":
+                return self._answer(batch, inputs.read_text(options["file"]))
+            case "wait":
+                return self._wait(batch, options["timeout"])
+            case _:
+                return shown(batch)
+
+    def _answer(self, batch: Batch, text: str) -> Reply:
+        results = batching.answer_text(batch, text, surroundings.cli_actor())
+        if not results:
+            raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
+        if any(result.is_applied for result in results) and not beats.worker_is_alive():
+            self.say("No worker is running; `faber up` or `faber work` starts one.")
+        batch_telling.tell(batch)
+        lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
+        return Reply(
+            document={"results": [result.shape() for result in results]},
+            text="\n".join(lines),
+            exit_code=DONE if all(result.is_applied for result in results) else REFUSED,
+        )
+
+    def _wait(self, batch: Batch, timeout: float | None) -> Reply:
+        deadline = time.monotonic() + timeout if timeout is not None else None
+        told = None
+        while not (counts := batch_reading.read(batch).counts).all_stopped:
+            if told is None and not beats.worker_is_alive():
+                self.say("No worker is running; `faber up` or `faber work` starts one.")
+            if counts.stopped != told:
+                told = counts.stopped
+                self.say(f"{told} of {counts.total} runs have stopped.")
+            if deadline is not None and time.monotonic() > deadline:
+                raise Refused(f"{told} of {counts.total} runs have stopped; the others go on.")
+            time.sleep(LOOK_SECONDS)
+        batch_telling.tell(batch)
+        reply = shown(batch)
+        return Reply(document=reply.document, text=reply.text, exit_code=exit_code_of(counts))
+
+
+def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
+    batch = batches.start(start_options.batch_wish_of(options), surroundings.cli_actor())
+    batch_telling.tell(batch)
+    if not beats.worker_is_alive():
+        command.say("No worker is running; `faber up` or `faber work` starts one.")
+    return Reply(
+        document=batch_reading.aggregate(batch),
+        text=f"{batch.batch_id}\n{batches.batch_url(batch)}",
+    )
+
+
+def shown(batch: Batch) -> Reply:
+    return Reply(
+        document=batch_reading.aggregate(batch), text=clean(batch_reading.prompt(batch)).rstrip()
+    )
+
+
+def exit_code_of(counts: Counts) -> int:
+    """What a script must know first: somebody is asked; else something failed."""
+    if counts.by_stop[Stop.AWAITING_FEEDBACK]:
+        return AWAITING
+    return FAILED if counts.by_stop[Stop.ERROR] else DONE

@@ -1,0 +1,48 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from feedback import diagnosing
+from feedback.diagnosing import Finding
+from runs.console import FaberCommand, Reply, exit_code_of
+from runs.domain.events import timestamp
+from runs.domain.status import RunStatus
+
+
+class Command(FaberCommand):
+    help = "Find what is broken in the system, and repair what can be repaired safely."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--fix", action="store_true", help="do every safe repair")
+
+    def reply(self, **options: Any) -> Reply:
+        found = diagnosing.findings()
+        repaired = diagnosing.repair(found) if options["fix"] else 0
+        left = diagnosing.findings() if repaired else found
+        lines = [_line(finding) for finding in left] or ["Nothing is broken."]
+        if repaired:
+            lines.insert(0, f"{repaired} repair{'' if repaired == 1 else 's'} done.")
+        heard = diagnosing.last_heard()
+        document = {
+            "findings": [_shape(finding) for finding in left],
+            "repaired": repaired,
+            "last_github_delivery": timestamp(heard) if heard else None,
+        }
+        code = exit_code_of(RunStatus.FAILED) if left else 0
+        return Reply(document=document, text="\n".join(lines), exit_code=code)
+
+
+def _line(finding: Finding) -> str:
+    since = f" (since {finding.since:%Y-%m-%d %H:%M:%S} UTC)" if finding.since else ""
+    return f"{finding.what}{since}: {finding.cause}.\n  → {finding.repair}".replace("..", ".")
+
+
+def _shape(finding: Finding) -> dict[str, object]:
+    return {
+        "what": finding.what,
+        "cause": finding.cause,
+        "since": timestamp(finding.since) if finding.since else None,
+        "repair": finding.repair,
+        "can_fix": finding.fix is not None,
+    }

@@ -1,0 +1,23 @@
+from typing import Any
+
+from feedback.domain.commands import Kind, parse
+from runs.console import FaberCommand, Reply, as_text
+from runs.terminal import inputs
+
+
+class Command(FaberCommand):
+    help = "Show which command FABER reads in a GitHub comment from standard input."
+
+    def reply(self, **options: Any) -> Reply:
+        command = parse(inputs.standard_text())
+        if command is None or command.kind is Kind.UNCLEAR:
+            if command:
+                self.say(command.reason)
+            return Reply(document=None, text=as_text(None))
+        document = {
+            "command": command.kind.value,
+            "run": command.run,
+            "response": command.response,
+            "feedback": command.feedback,
+        }
+        return Reply(document=document, text=as_text(document))

@@ -1,0 +1,21 @@
+from typing import Any
+
+from feedback.github import polling
+from runs import github
+from runs.console import FaberCommand, Reply
+from runs.domain.errors import Refused
+
+
+class Command(FaberCommand):
+    help = "Read GitHub comments now."
+
+    def add_arguments(self, parser: Any) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--once", action="store_true", help="read once and end (always so)")
+
+    def reply(self, **options: Any) -> Reply:
+        if not github.is_on():
+            raise Refused("GitHub is off; set FABER_GITHUB_TOKEN or a GitHub App.")
+        heard = polling.poll_all()
+        text = f"{heard} new comment{'' if heard == 1 else 's'} for FABER."
+        return Reply(document={"heard": heard}, text=text)

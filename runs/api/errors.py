@@ -1,0 +1,86 @@
+"""Turns whatever goes wrong into the one shape that programs read."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from runs.api.auth import TooManyCalls, Unauthorised
+from runs.console import error_shape
+from runs.domain.errors import FaberError, Invalid, NotFound, Problem, Refused
+from runs.pages import status_of
+
+logger = logging.getLogger(__name__)
+
+_UNKNOWN = 400
+
+
+class TooLarge(FaberError):
+    """The body is larger than this site accepts."""
+
+    code = "too_large"
+
+
+class MethodNotAllowed(FaberError):
+    """That cannot be done with this method."""
+
+    code = "method_not_allowed"
+
+
+class Unexpected(FaberError):
+    """Something went wrong that should not; it is in the site's log."""
+
+    code = "unexpected"
+
+
+_OWN = {Unauthorised: 401, TooManyCalls: 429, TooLarge: 413, MethodNotAllowed: 405, Unexpected: 500}
+
+
+def install(api: NinjaAPI) -> None:
+    # ninja has handlers of its own for the first three, which would be found before the last.
+    kinds: tuple[type[Exception], ...] = (ValidationError, HttpError, Http404, Exception)
+    for kind in kinds:
+        api.add_exception_handler(kind, _handled)
+
+
+def refusal(error: FaberError) -> HttpResponse:
+    response = JsonResponse(error_shape(error), status=code_of(error))
+    if isinstance(error, Unauthorised):
+        response["WWW-Authenticate"] = "Bearer"
+    if "retry_after" in error.details:
+        response["Retry-After"] = str(error.details["retry_after"])
+    return response
+
+
+def code_of(error: FaberError) -> int:
+    if own := _OWN.get(type(error)):
+        return own
+    known = status_of(error)
+    return 409 if known == _UNKNOWN and isinstance(error, Refused) else known
+
+
+def _handled(request: HttpRequest, error: Any) -> HttpResponse:
+    match error:
+        case FaberError():
+            return refusal(error)
+        case ValidationError():
+            return refusal(Invalid([_problem(each) for each in error.errors]))
+        case HttpError():  # ninja raises it for a body that is no JSON, and for nothing else
+            return refusal(Invalid([Problem("", "the body is not JSON")]))
+        case Http404():
+            return refusal(NotFound())
+        case RequestDataTooBig():
+            return refusal(TooLarge())
+    logger.error("%s %s failed", request.method, request.path, exc_info=error)
+    return refusal(Unexpected())
+
+
+def _problem(each: dict[str, Any]) -> Problem:
+    location: Sequence[object] = each.get("loc", ())
+    # It begins with where the value came from: `body`, then our name for it, or `query`.
+    inside = location[2:] if location[:1] == ("body",) else location[1:]
+    return Problem(".".join(map(str, inside)), str(each.get("msg", "")))

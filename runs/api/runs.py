@@ -1,0 +1,204 @@
+"""The calls about runs."""
+
+from typing import Annotated
+
+from ninja import Header, Query, Router, Status
+
+from runs import context, engine, listing, permissions, records, starting
+from runs.api import idempotency, paging, wishes
+from runs.api.auth import ApiRequest
+from runs.api.schemas import (
+    CancelRun,
+    Events,
+    RerunRun,
+    RunJson,
+    Runs,
+    StartRun,
+    Verdict,
+    answers,
+)
+from runs.domain.errors import Invalid, NotFound, Problem, Refused
+from runs.domain.status import RunStatus
+from runs.finding import find_run
+from runs.models import Event, Run
+
+Json = dict[str, object]
+
+router = Router(tags=["runs"])
+
+MOST_EVENTS = 1000
+IdempotencyHeader = Annotated[
+    str,
+    Header("", alias="Idempotency-Key", max_length=idempotency.LONGEST),
+]
+Limit = Annotated[int, Query(paging.USUAL, ge=1, description="At most 200 are given.")]
+Cursor = Annotated[str, Query("", description="The `next_cursor` of the page before.")]
+
+
+@router.post(
+    "/runs",
+    response=answers({201: RunJson}, 409),
+    operation_id="startRun",
+    summary="Start a run",
+)
+def start_run(
+    request: ApiRequest, body: StartRun, idempotency_key: IdempotencyHeader
+) -> Status[Json]:
+    """Reviewers and operators start workflows known to the project; an own definition, or a
+    workspace that no project registered, needs an operator's token."""
+
+    def work() -> tuple[int, Json]:
+        permissions.check_may_start(request.auth.actor)
+        return 201, records.run_shape(_started(request, body))
+
+    return idempotency.once(request, work)
+
+
+def _started(request: ApiRequest, body: StartRun) -> Run:
+    wish = wishes.wish_of(body, request.auth.actor)
+    try:
+        return starting.start(wish, request.auth.actor)[0]
+    except NotFound as error:
+        raise Invalid([Problem("workflow", str(error))]) from error
+
+
+@router.get(
+    "/runs",
+    response=answers({200: Runs}),
+    operation_id="listRuns",
+    summary="List runs, newest first",
+)
+def list_runs(
+    request: ApiRequest,
+    *,
+    limit: Limit,
+    cursor: Cursor,
+    status: RunStatus | None = None,
+    project: str = "",
+    work_id: str = "",
+    q: str = "",
+) -> Json:
+    wanted = listing.Wanted(text=q.strip()[:250], status=status.value if status else "")
+    runs = listing.found(wanted).select_related("project")
+    if project:
+        runs = runs.filter(project__name__iexact=project)
+    if work_id:
+        runs = runs.filter(work_id=work_id)
+    page = paging.paged(runs, by="created_at", newest_first=True, limit=limit, cursor=cursor)
+    return {
+        "items": [records.run_shape(run) for run in page.items],
+        "next_cursor": page.next_cursor,
+    }
+
+
+@router.get(
+    "/runs/{path:run_id}/state",
+    response=answers({200: Json}, 404, 409),
+    operation_id="getRunState",
+    summary="A run's state.json",
+)
+def run_state(request: ApiRequest, run_id: str) -> Json:
+    return records.state_of(find_run(run_id))
+
+
+@router.get(
+    "/runs/{path:run_id}/events",
+    response=answers({200: Events}, 404, 409),
+    operation_id="listRunEvents",
+    summary="A run's history, oldest event first",
+)
+def run_events(
+    request: ApiRequest,
+    run_id: str,
+    after: Annotated[int, Query(0, ge=0, le=2**31 - 1)],
+    limit: Annotated[int, Query(500, ge=1, description="At most 1000 are given.")],
+) -> Json:
+    """`next_cursor` is the number to go on `after`."""
+    size = min(limit, MOST_EVENTS)
+    told = Event.objects.filter(run=find_run(run_id), number__gt=after).order_by("number")
+    rows = list(told.values_list("number", "document")[: size + 1])
+    last = str(rows[size - 1][0]) if len(rows) > size else None
+    return {"items": [document for _, document in rows[:size]], "next_cursor": last}
+
+
+@router.get(
+    "/runs/{path:run_id}/context",
+    response=answers({200: Json}, 404, 409),
+    operation_id="getRunContext",
+    summary="What a step would be told of the run now",
+)
+def run_context(request: ApiRequest, run_id: str) -> Json:
+    return context.reconstitute(records.read(find_run(run_id)))
+
+
+@router.get(
+    "/runs/{path:run_id}/verification",
+    response=answers({200: Verdict}, 404, 409),
+    operation_id="verifyRun",
+    summary="Executed against planned",
+)
+def run_verification(request: ApiRequest, run_id: str) -> Json:
+    return records.verdict_shape(records.verdict_of(find_run(run_id)))
+
+
+@router.post(
+    "/runs/{path:run_id}/cancel",
+    response=answers({200: RunJson}, 404, 409),
+    operation_id="cancelRun",
+    summary="Cancel a run and whatever it asks",
+)
+def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
+    """For operators, and for whoever started the run; never for an agent."""
+    run = _steered(request, run_id)
+    return records.run_shape(
+        engine.cancel(run.pk, reason=body.reason.strip(), actor=request.auth.actor)
+    )
+
+
+@router.post(
+    "/runs/{path:run_id}/resume",
+    response=answers({200: RunJson}, 404, 409),
+    operation_id="resumeRun",
+    summary="Send a stopped run on from its exact step",
+)
+def resume_run(request: ApiRequest, run_id: str) -> Json:
+    run = _steered(request, run_id)
+    return records.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
+
+
+@router.post(
+    "/runs/{path:run_id}/rerun",
+    response=answers({201: RunJson}, 404, 409),
+    operation_id="rerunRun",
+    summary="Run the same again, on the workflow as it is now",
+)
+def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
+    run = _steered(request, run_id)
+    try:
+        again, _ = starting.rerun(
+            run,
+            request.auth.actor,
+            autonomy=body.autonomy.value if body.autonomy else "",
+            phases=tuple(body.phases),
+        )
+    except NotFound as error:
+        raise Refused(f"The run's workflow is gone. {error}") from error
+    return Status(201, records.run_shape(again))
+
+
+def _steered(request: ApiRequest, run_id: str) -> Run:
+    run = find_run(run_id)
+    permissions.check_may_steer(request.auth.actor, run)
+    return run
+
+
+# Last, because its path would take those above for part of the id.
+@router.get(
+    "/runs/{path:run_id}",
+    response=answers({200: RunJson}, 404, 409),
+    operation_id="getRun",
+    summary="One run",
+)
+def get_run(request: ApiRequest, run_id: str) -> Json:
+    """By its full id, its uuid, or the beginning of that."""
+    return records.run_shape(find_run(run_id))

@@ -1,0 +1,242 @@
+"""The shapes that programs send and get, as OpenAPI tells them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
+
+from runs.domain.questions import FeedbackType
+from runs.domain.status import RunStatus
+from runs.domain.workflow import MAX_SECONDS, AutonomyLevel
+
+RUN_ID = "acme/app/0b8f3a52-5f0c-4a3e-9a44-2f1c8f0b6f11"
+REQUEST_ID = "fr-20261116-a1b2c3"
+
+
+class Sent(BaseModel):
+    """What a program sends; a key nobody knows is refused, as it is most often a typing error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    place: str
+    message: str
+
+
+class ErrorDetails(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    options: list[str] | None = None
+    problems: list[Problem] | None = None
+
+
+class ErrorBody(BaseModel):
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class Error(BaseModel):
+    """What every refusal looks like."""
+
+    error: ErrorBody
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": {
+                        "code": "invalid_response",
+                        "message": "'maybe' is not one of the options: approve, reject.",
+                        "details": {"options": ["approve", "reject"]},
+                    }
+                }
+            ]
+        }
+    )
+
+
+Shapes = dict[int, Any]
+
+
+def answers(shapes: Shapes, *refusals: int) -> Shapes:
+    """Every status a call may answer with; without a good token none is answered otherwise."""
+    return {**shapes, **dict.fromkeys((401, 403, 413, 422, 429, 500, *refusals), Error)}
+
+
+class Progress(BaseModel):
+    done: int
+    total: int
+
+
+class RunJson(BaseModel):
+    """Run JSON."""
+
+    run_id: str
+    work_id: str | None
+    project: str
+    workflow_id: str
+    status: RunStatus
+    current_phase: str | None
+    current_step: str | None
+    resume_point: dict[str, Any] | None
+    progress: Progress
+    artifacts: dict[str, Any]
+    batch_id: str | None
+    started_by: str
+    created_at: str
+    updated_at: str
+    completed_at: str | None
+    error: str | None
+    pending_request: str | None
+    url: str
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "run_id": RUN_ID,
+                    "work_id": "124",
+                    "project": "Acme/App",
+                    "workflow_id": "default",
+                    "status": "awaiting_feedback",
+                    "current_phase": "architect",
+                    "current_step": "write-spec",
+                    "resume_point": {"phase": "architect", "step": "write-spec", "step_index": 0},
+                    "progress": {"done": 3, "total": 11},
+                    "artifacts": {"spec_path": "specs/124.md"},
+                    "batch_id": None,
+                    "started_by": "rita",
+                    "created_at": "2026-11-16T09:00:00Z",
+                    "updated_at": "2026-11-16T09:04:10Z",
+                    "completed_at": None,
+                    "error": None,
+                    "pending_request": REQUEST_ID,
+                    "url": f"https://faber.example.org/runs/{RUN_ID}/",
+                }
+            ]
+        }
+    )
+
+
+class Runs(BaseModel):
+    items: list[RunJson]
+    next_cursor: str | None
+
+
+class Events(BaseModel):
+    items: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+class Verdict(BaseModel):
+    conforms: bool
+    matched: list[str]
+    missing: list[str]
+    extra: list[str]
+    reordered: list[str]
+    fabricated: list[str]
+
+
+WorkId = str | StrictInt
+
+
+class StartRun(Sent):
+    workflow: str | dict[str, JsonValue] = Field(
+        description="A workflow's id, or with an operator's token a whole definition."
+    )
+    work_id: WorkId = ""
+    project: str = Field("", description="ORG/NAME; its registered workspace is used.")
+    workspace: str = Field("", description="A folder on the server, by its full path.")
+    target: Annotated[str, Field(max_length=500)] = ""
+    autonomy: AutonomyLevel | None = None
+    phases: list[str] = []
+    inputs: dict[str, str | int | float | bool] = {}
+    prompt: str = ""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"workflow": "default", "work_id": "124"}]},
+    )
+
+
+class CancelRun(Sent):
+    reason: Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
+
+
+class RerunRun(Sent):
+    autonomy: AutonomyLevel | None = None
+    phases: list[str] = []
+
+
+Seconds = Annotated[int, Field(strict=True, ge=1, le=MAX_SECONDS)]
+
+
+class NextStep(Sent):
+    lease_seconds: Seconds | None = Field(
+        None, description="How long the step is kept for you; default is the step's timeout."
+    )
+
+
+class FileSent(Sent):
+    path: Annotated[str, Field(min_length=1, max_length=500)]
+    content: str
+
+
+class FinishStep(Sent):
+    lease: str
+    response: dict[str, JsonValue] = Field(description="The skill response.")
+    artifacts: list[FileSent] = Field([], description="Files of the step, kept as revisions.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "lease": "laptop/600/Yk2-0vGr",
+                    "response": {"status": "success", "message": "All tests pass."},
+                }
+            ]
+        },
+    )
+
+
+class KeepStep(Sent):
+    lease: str
+
+
+class Decision(BaseModel):
+    """What an outside executor is to do next."""
+
+    action: Literal["execute", "wait", "done"]
+    request_id: str | None = Field(None, description="With `wait`: the open request, if one is.")
+    status: RunStatus | None = Field(None, description="With `done`: how the run ended.")
+    lease: str | None = None
+    lease_until: str | None = None
+    phase: str | None = None
+    step: str | None = None
+    definition: dict[str, Any] | None = Field(None, description="The step as its author wrote it.")
+    briefing: dict[str, Any] | None = None
+
+
+class OptionSent(Sent):
+    value: Annotated[str, Field(min_length=1, max_length=100)]
+    action: Literal["continue", "revise", "retry", "skip", "abort", "answer"] | None = None
+    description: Annotated[str, Field(max_length=500)] = ""
+
+
+class AskPeople(Sent):
+    type: FeedbackType
+    prompt: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+    options: list[OptionSent | Annotated[str, Field(min_length=1, max_length=100)]] = []
+    context: dict[str, JsonValue] = {}
+    artifact: FileSent | None = None
+
+
+class AskInRun(AskPeople):
+    lease: str = Field("", description="Yours, when you hold the step; the question ends it.")
+
+
+class AskAlone(AskPeople):
+    project: str = ""
+    work_id: WorkId = ""

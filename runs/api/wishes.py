@@ -1,0 +1,79 @@
+"""Turns what a program wants to start into a wish, and refuses what only operators may."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from runs import remote, tokens, workflow_files
+from runs.api.schemas import StartRun
+from runs.documents import EXTENSIONS
+from runs.domain.actors import Actor
+from runs.domain.errors import Invalid, Problem
+from runs.domain.ids import check_project
+from runs.models import Project
+from runs.starting import Wish
+
+WITHOUT_A_PROJECT = "local/workspace"
+
+
+def wish_of(body: StartRun, actor: Actor) -> Wish:
+    """Steps execute on the server, so what may be executed and where is not for everybody."""
+    project = check_project(body.project) if body.project else ""
+    workspace = _workspace(body.workspace, project, actor)
+    return Wish(
+        workflow=_workflow(body.workflow, workspace, actor),
+        workspace=workspace,
+        # A folder of ours may lie inside somebody's repository, whose name is not its own.
+        project=project
+        if project or body.workspace or body.workflow == "demo"
+        else WITHOUT_A_PROJECT,
+        work_id=str(body.work_id),
+        target=body.target,
+        autonomy=body.autonomy.value if body.autonomy else "",
+        phases=tuple(body.phases),
+        prompt=body.prompt,
+        inputs={key: str(value) for key, value in body.inputs.items()},
+    )
+
+
+def _workspace(named: str, project: str, actor: Actor) -> Path:
+    if not named:
+        known = Project.objects.filter(name__iexact=project).exclude(workspace="").first()
+        return Path(known.workspace) if known else remote.own_folder(project or WITHOUT_A_PROJECT)
+    if not Path(named).is_absolute():
+        raise Invalid([Problem("workspace", f"{named!r} is not a full path")])
+    folder = Path(named).resolve()
+    if str(folder) not in _registered():
+        tokens.check_may_operate(actor, f"The workspace {folder}, which no project registered,")
+    return folder
+
+
+def _registered() -> set[str]:
+    folders = Project.objects.exclude(workspace="").values_list("workspace", flat=True)
+    return {str(Path(folder).resolve()) for folder in folders}
+
+
+def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor) -> str:
+    if isinstance(wanted, str):
+        if Path(wanted).suffix in EXTENSIONS:
+            problem = "is a file; give a workflow's id, or the definition itself"
+            raise Invalid([Problem("workflow", f"{wanted!r} {problem}")])
+        return wanted
+    tokens.check_may_operate(actor, "A definition of your own")
+    workflow_files.load_definition(wanted, workspace=workspace)  # raises every problem at once
+    return str(_kept(wanted))
+
+
+def _kept(definition: Mapping[str, object]) -> Path:
+    """The definition as a file, so that a rerun finds it again like any other."""
+    text = json.dumps(definition, sort_keys=True, ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    # The underscore: no id begins with one, so none of these can be extended by name.
+    file = Path(settings.FABER_DATA_DIR) / "definitions" / f"_{digest}.json"
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(text)
+    return file

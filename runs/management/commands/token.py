@@ -1,0 +1,99 @@
+import argparse
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from runs import accounts, tokens
+from runs.console import FaberCommand, Reply
+from runs.domain.actors import Role, Scope
+from runs.domain.errors import Invalid, Problem
+from runs.domain.events import timestamp
+from runs.models import AccessToken
+from runs.terminal import layout
+
+MOST_DAYS = 3650
+
+
+class Command(FaberCommand):
+    help = "Create, list and revoke the tokens that programs use."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="do", required=True, metavar="create | list | revoke")
+        create = actions.add_parser("create", help="make a token and show it once")
+        create.add_argument("name", metavar="NAME")
+        scopes = [scope.value for scope in Scope]
+        create.add_argument("--scope", choices=scopes, required=True)
+        create.add_argument("--user", metavar="U", help="the account it acts for")
+        create.add_argument(
+            "--days", type=int, metavar="N", help="how long it works; default: ever"
+        )
+        actions.add_parser("list", help="show every token, never its secret")
+        revoke = actions.add_parser("revoke", help="end a token at once")
+        revoke.add_argument("name", metavar="NAME")
+        for action in actions.choices.values():
+            # After the action too, where people write it.
+            action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+
+    def reply(self, **options: Any) -> Reply:
+        match options["do"]:
+            case "create":
+                return self._create(options)
+            case "revoke":
+                token = tokens.revoke(options["name"])
+                return Reply(document=_shape(token), text=f"Token {token.name} is revoked.")
+            case _:
+                return self._list()
+
+    def _create(self, options: dict[str, Any]) -> Reply:
+        user = accounts.find(options["user"]) if options["user"] else None
+        days = options["days"]
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise Invalid([Problem("days", f"is a number from 1 to {MOST_DAYS}")])
+        token, secret = tokens.create(
+            options["name"],
+            scope=Scope(options["scope"]),
+            user=user,
+            expires_at=timezone.now() + timedelta(days=days) if days else None,
+        )
+        if not tokens.may_act(tokens.actor_of(token)):
+            self.say(f"{options['user']} is a {Role.VIEWER}, so this token only reads.")
+        self.say("This is shown once; only its hash is kept.")
+        document = {key: _shape(token)[key] for key in ("name", "scope", "user")}
+        return Reply(document={**document, "token": secret}, text=secret)
+
+    def _list(self) -> Reply:
+        known = list(AccessToken.objects.select_related("user"))
+        rows = [(t.name, t.scope, t.user or "", _state(t), _used(t)) for t in known]
+        header = ("NAME", "SCOPE", "USER", "STATE", "LAST USED")
+        return Reply(
+            document={"items": [_shape(token) for token in known], "next_cursor": None},
+            text=layout.columns(header, rows, colour=self.in_colour)
+            if rows
+            else "There are no tokens.",
+        )
+
+
+def _state(token: AccessToken) -> str:
+    if token.revoked_at:
+        return "revoked"
+    if token.expires_at and token.expires_at <= timezone.now():
+        return "expired"
+    return f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "valid"
+
+
+def _used(token: AccessToken) -> str:
+    return f"{layout.age(token.last_used_at)} ago" if token.last_used_at else "never"
+
+
+def _shape(token: AccessToken) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "scope": token.scope,
+        "user": token.user.get_username() if token.user else None,
+        "created_at": timestamp(token.created_at),
+        "expires_at": timestamp(token.expires_at) if token.expires_at else None,
+        "last_used_at": timestamp(token.last_used_at) if token.last_used_at else None,
+        "revoked_at": timestamp(token.revoked_at) if token.revoked_at else None,
+    }

@@ -1,0 +1,79 @@
+"""A worker killed while it talks to GitHub: one comment, one answer, in the end."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from feedback import delivering
+from feedback.github import inbound
+from feedback.models import Delivery, FeedbackResponse, InboundComment
+from runs import tasks
+from tests import factories as f
+from tests.chaos.test_crash_points import was_killed
+from tests.fake_github import FakeGitHub
+from tests.jobs import work_off
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database, pytest.mark.chaos]
+
+REPO = "Acme/App"
+MOST_STATEMENTS = 80
+
+
+def let_time_pass() -> None:
+    """What a minute would do: turns end, and the sweep looks for what is late."""
+    long_ago = timezone.now() - timedelta(minutes=2)
+    Delivery.objects.filter(is_due=True).update(next_try_at=long_ago)
+    InboundComment.objects.filter(state="heard").update(heard_at=long_ago)
+    tasks.sweep()
+    work_off()
+
+
+@pytest.mark.timeout(300)
+def test_a_kill_before_any_statement_of_a_delivery_leaves_one_comment(github: FakeGitHub) -> None:
+    for fatal in range(MOST_STATEMENTS):
+        issue = github.add_issue(REPO)
+        f.work(f.start(f.five_steps(), work_id=str(issue)))
+        delivery = Delivery.objects.get(issue=issue)
+
+        killed = was_killed(partial(delivering.deliver, delivery.pk), fatal)
+        let_time_pass()
+
+        (comment,) = github.comments(REPO, issue)
+        delivery.refresh_from_db()
+        assert (delivery.comment_id, delivery.is_due) == (comment.id, False)
+        if not killed:
+            assert fatal > 3
+            return
+    raise AssertionError("the delivery has more statements than the test allows")
+
+
+@pytest.mark.timeout(300)
+def test_a_kill_before_any_statement_of_a_command_gives_one_answer(github: FakeGitHub) -> None:
+    for fatal in range(MOST_STATEMENTS):
+        issue = github.add_issue(REPO)
+        github.grant(REPO, "octocat", "write")
+        run = f.work(f.start(f.five_steps(), work_id=str(issue)))
+        work_off()
+        said = github.comment(REPO, issue, "@faber approve", author="octocat")
+        heard = InboundComment.objects.create(
+            repository=REPO,
+            issue=issue,
+            comment_id=said.id,
+            author="octocat",
+            body=said.body,
+            commented_at=said.created_at + timedelta(seconds=2),
+        )
+
+        killed = was_killed(partial(inbound.act_on, heard.pk), fatal)
+        let_time_pass()
+
+        assert FeedbackResponse.objects.filter(request__run=run).count() == 1
+        assert f.fresh(run).status == "completed"
+        replies = [c for c in github.comments(REPO, issue) if "faber:reply-" in c.body]
+        assert len(replies) == 1
+        if not killed:
+            assert fatal > 10
+            return
+    raise AssertionError("the command has more statements than the test allows")

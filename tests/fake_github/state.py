@@ -1,0 +1,183 @@
+"""What the fake GitHub remembers: repositories, issues, comments, people, tokens."""
+
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+TOKEN = "ghp_tests0123456789abcdefghijklmnopqrst"
+SECRET = "the webhook's secret, ünïcode"
+LOGIN = "faber-site"
+
+# What the older of two fields of the permission answer says for each role.
+_OLD_NAMES = {"maintain": "write", "triage": "read"}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredComment:
+    id: int
+    repo: str
+    issue: int
+    author: str
+    body: str
+    created_at: datetime
+    updated_at: datetime
+    reactions: list[tuple[str, str]] = field(default_factory=list)
+
+    def as_json(self, url: str) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "url": f"{url}/repos/{self.repo}/issues/comments/{self.id}",
+            "html_url": f"https://github.test/{self.repo}/issues/{self.issue}#issuecomment-{self.id}",
+            "issue_url": f"{url}/repos/{self.repo}/issues/{self.issue}",
+            "user": user_json(self.author),
+            "body": self.body,
+            "created_at": stamp(self.created_at),
+            "updated_at": stamp(self.updated_at),
+            "author_association": "NONE",
+            "performed_via_github_app": None,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredIssue:
+    repo: str
+    number: int
+    title: str
+    body: str
+    author: str
+    labels: list[str] = field(default_factory=list)
+    state: str = "open"
+
+    def as_json(self, url: str) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "url": f"{url}/repos/{self.repo}/issues/{self.number}",
+            "html_url": f"https://github.test/{self.repo}/issues/{self.number}",
+            "title": self.title,
+            "body": self.body,
+            "user": user_json(self.author),
+            "labels": [{"name": name, "color": "ededed"} for name in self.labels],
+            "state": self.state,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class InstallationToken:
+    installation: int
+    expires: float
+
+
+def user_json(login: str) -> dict[str, Any] | None:
+    """An empty login is an account that is gone."""
+    if not login:
+        return None
+    return {"login": login, "type": "Bot" if login.endswith("[bot]") else "User"}
+
+
+class State:
+    """Everything people did; repositories are found without regard to case."""
+
+    def __init__(self) -> None:
+        self.clock: Callable[[], datetime] = now
+        self.lock = threading.RLock()
+        self.tokens = {TOKEN: LOGIN}
+        self.issues: dict[tuple[str, int], StoredIssue] = {}
+        self.by_id: dict[int, StoredComment] = {}
+        self.repositories: dict[str, str] = {}
+        self.roles: dict[tuple[str, str], tuple[str, str]] = {}
+        self.users: set[str] = {LOGIN.lower()}
+        self.app_id = ""
+        self.app_slug = "faber-app"
+        self.app_public_key = ""
+        self.installations: dict[str, int] = {}
+        self.installation_tokens: dict[str, InstallationToken] = {}
+        self.token_seconds = 3600
+        self._ids = itertools.count(1001)
+
+    def add_repository(self, repo: str) -> None:
+        self.repositories.setdefault(repo.lower(), repo)
+
+    def add_issue(
+        self,
+        repo: str,
+        number: int | None = None,
+        *,
+        title: str = "A title",
+        body: str = "What is wrong.",
+        author: str = "ida",
+        labels: tuple[str, ...] = (),
+    ) -> int:
+        """Also makes the repository; gives the issue's number."""
+        with self.lock:
+            self.add_repository(repo)
+            taken = [known for name, known in self.issues if name == repo.lower()]
+            number = number or max(taken, default=0) + 1
+            self.users.add(author.lower())
+            self.issues[repo.lower(), number] = StoredIssue(
+                repo=self.repositories[repo.lower()],
+                number=number,
+                title=title,
+                body=body,
+                author=author,
+                labels=list(labels),
+            )
+        return number
+
+    def issue(self, repo: str, number: int) -> StoredIssue:
+        return self.issues[repo.lower(), number]
+
+    def grant(self, repo: str, login: str, role: str, *, extends: str = "") -> None:
+        """A role of GitHub's, or one of an organisation's own that extends one of them."""
+        with self.lock:
+            self.add_repository(repo)
+            self.users.add(login.lower())
+            old = extends or _OLD_NAMES.get(role, role)
+            self.roles[repo.lower(), login.lower()] = (old, role)
+
+    def comment(self, repo: str, issue: int, body: str, *, author: str = "rita") -> StoredComment:
+        """Someone comments; a login that ends in [bot] is a bot, an empty one is gone since."""
+        with self.lock:
+            moment = self.clock().replace(microsecond=0)
+            made = StoredComment(
+                id=next(self._ids),
+                repo=self.issue(repo, issue).repo,
+                issue=issue,
+                author=author,
+                body=body,
+                created_at=moment,
+                updated_at=moment,
+            )
+            self.users.add(author.lower())
+            self.by_id[made.id] = made
+        return made
+
+    def edit(self, comment_id: int, body: str) -> StoredComment:
+        with self.lock:
+            found = self.by_id[comment_id]
+            found.body = body
+            found.updated_at = self.clock().replace(microsecond=0)
+        return found
+
+    def delete(self, comment_id: int) -> StoredComment:
+        with self.lock:
+            return self.by_id.pop(comment_id)
+
+    def comments(self, repo: str, issue: int | None = None) -> list[StoredComment]:
+        """What can be read there now, in the order it was written."""
+        with self.lock:
+            return [
+                comment
+                for _, comment in sorted(self.by_id.items())
+                if comment.repo.lower() == repo.lower() and issue in (None, comment.issue)
+            ]

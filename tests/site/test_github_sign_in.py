@@ -1,0 +1,113 @@
+"""Signing in with GitHub, through a real site and a GitHub that asks nobody twice."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+
+from bench.scratch_site import Site, scratch_site
+
+pytestmark = pytest.mark.chaos  # starts real processes
+
+
+class _GitHub(BaseHTTPRequestHandler):
+    """The three doors of an Enterprise Server that signing in goes through."""
+
+    login = "octocat"
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlsplit(self.path).query)
+        if self.path.startswith("/login/oauth/authorize"):
+            back = f"{query['redirect_uri'][0]}?code=abc&state={query['state'][0]}"
+            self.send_response(302)
+            self.send_header("Location", back)
+            self.end_headers()
+        elif self.path == "/api/v3/user":
+            number = sum(map(ord, self.login))
+            self._say({"id": number, "login": self.login, "name": "", "email": None})
+        else:
+            self.send_error(404)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._say({"access_token": "gho_x", "token_type": "bearer", "scope": ""})
+
+    def _say(self, document: dict[str, object]) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _GitHub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        with scratch_site(
+            FABER_GITHUB_API_URL=f"{address}/api/v3",
+            FABER_GITHUB_CLIENT_ID="client",
+            FABER_GITHUB_CLIENT_SECRET="hush",
+            NO_PROXY="127.0.0.1",
+        ) as running:
+            yield running
+        server.shutdown()
+
+
+def press(browser: requests.Session, page: str, action: str) -> requests.Response:
+    """Send the form on a page that leads there, as its button would."""
+    shown = browser.get(page, timeout=20)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', shown.text)
+    assert token
+    return browser.post(
+        action,
+        data={"csrfmiddlewaretoken": token.group(1)},
+        headers={"Referer": page},
+        timeout=20,
+    )
+
+
+def signed_in_as(browser: requests.Session, site: Site) -> str:
+    found = re.search(r"Signed in as <strong>(\w+)", browser.get(site.url, timeout=20).text)
+    return found.group(1) if found else ""
+
+
+@pytest.mark.timeout(120)
+def test_a_linked_login_gets_in_and_no_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = f"{site.url}/accounts/github/login/"
+    stranger = requests.Session()
+    turned_away = press(stranger, f"{site.url}/login/", door)
+    assert turned_away.status_code == 403
+    assert "octocat is not linked to an account" in turned_away.text
+    assert signed_in_as(stranger, site) == ""
+
+    # A name alone opens nothing.
+    monkeypatch.setattr(_GitHub, "login", "admin")
+    assert press(requests.Session(), f"{site.url}/login/", door).status_code == 403
+
+    monkeypatch.setattr(_GitHub, "login", "octocat")
+    admin = requests.Session()
+    link = site.login_link()
+    press(admin, link, link)
+    assert signed_in_as(admin, site) == "admin"
+    press(admin, f"{site.url}/", f"{door}?process=connect")
+
+    elsewhere = requests.Session()
+    press(elsewhere, f"{site.url}/login/", door)
+    assert signed_in_as(elsewhere, site) == "admin"
+
+
+@pytest.mark.timeout(60)
+def test_opening_the_door_by_a_link_signs_nobody_in(site: Site) -> None:
+    answer = requests.get(f"{site.url}/accounts/github/login/", allow_redirects=False, timeout=20)
+
+    assert answer.status_code != 302
