@@ -44,7 +44,13 @@ def run_list(request: PageRequest) -> HttpResponse:
     form = SearchForm(request.GET, auto_id="%s")
     wanted = form.wanted
     listed = listing.listed(wanted, request.GET.get("page", ""))
-    context = {"form": form, "listed": listed, "leaf": listed.leaf, "is_narrowed": bool(wanted)}
+    context = {
+        "form": form,
+        "listed": listed,
+        "leaf": listed.leaf,
+        "is_narrowed": bool(wanted),
+        "may_start": permissions.may_start(accounts.actor_of(request.user)),
+    }
     response = page(request, "runs/list.html", context, part="news")
     return push_url(response, chosen(request)) if request.htmx and not seen else response
 
