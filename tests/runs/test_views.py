@@ -171,7 +171,7 @@ def test_the_list_costs_the_same_for_many_runs(
     for _ in range(5):
         f.start(f.five_steps())
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert text(client.get("/runs/", {"q": "acme"})).count('class="row-link"') == 5
 
 
