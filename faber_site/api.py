@@ -14,6 +14,7 @@ from django.utils.cache import get_conditional_response, patch_cache_control
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
+from feedback.api.batches import router as batches_router
 from feedback.api.requests import router as requests_router
 from runs.api import errors
 from runs.api.auth import TokenAuth
@@ -65,7 +66,7 @@ api = FaberAPI(
 )
 errors.install(api)
 # In this order: the last of the runs' paths would take the others for part of a run's id.
-for router in (requests_router, steps_router, runs_router):
+for router in (requests_router, batches_router, steps_router, runs_router):
     api.add_router("", router)
 
 

@@ -1,0 +1,122 @@
+"""The calls about batches: start many, see how all stand, answer many."""
+
+from typing import Annotated
+
+from django.http import HttpResponse
+from ninja import Router, Status
+from pydantic import Field, model_validator
+
+from feedback import batch_reading, batch_telling, batching
+from runs import batches, permissions
+from runs.api import idempotency, wishes
+from runs.api.auth import ApiRequest
+from runs.api.runs import IdempotencyHeader
+from runs.api.schemas import Sent, StartRun, WorkId, answers
+from runs.batches import BatchWish
+from runs.domain.errors import Invalid, NotFound, Problem
+from runs.models import Batch
+
+Json = dict[str, object]
+
+router = Router(tags=["batches"])
+
+
+class StartBatch(StartRun):
+    work_ids: list[WorkId] = Field(min_length=1, max_length=1000)
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = batches.AT_ONCE
+    issue: WorkId = Field("", description="Where one comment tells of the whole group.")
+
+
+class OneAnswer(Sent):
+    response: str
+    comment: str = ""
+
+
+class AnswerMany(Sent):
+    text: str | None = Field(None, description="Lines such as `#124: approve`.")
+    answers: dict[str, OneAnswer] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "AnswerMany":
+        if (self.text is None) == (self.answers is None):
+            raise ValueError("send either text or answers")
+        return self
+
+
+class Results(Sent):
+    results: list[Json]
+
+
+@router.post(
+    "/batches",
+    response=answers({201: Json}, 409),
+    operation_id="startBatch",
+    summary="Start a workflow for many work ids",
+)
+def start_batch(
+    request: ApiRequest, body: StartBatch, idempotency_key: IdempotencyHeader
+) -> Status[Json]:
+    def work() -> tuple[int, Json]:
+        permissions.check_may_start(request.auth.actor)
+        return 201, batch_reading.aggregate(_started(request, body))
+
+    return idempotency.once(request, work)
+
+
+def _started(request: ApiRequest, body: StartBatch) -> Batch:
+    actor = request.auth.actor
+    wanted = BatchWish(
+        wish=wishes.wish_of(body, actor),
+        work_ids=[str(work_id) for work_id in body.work_ids],
+        concurrency=body.concurrency,
+        issue=str(body.issue),
+    )
+    try:
+        batch = batches.start(wanted, actor)
+    except NotFound as error:
+        raise Invalid([Problem("workflow", str(error))]) from error
+    batch_telling.tell(batch)
+    return batch
+
+
+@router.get(
+    "/batches/{batch_id}",
+    response=answers({200: Json}, 404),
+    operation_id="getBatch",
+    summary="How all runs of a batch stand",
+)
+def get_batch(request: ApiRequest, batch_id: str) -> Json:
+    return batch_reading.aggregate(batches.find(batch_id))
+
+
+@router.get(
+    "/batches/{batch_id}/prompt",
+    response=answers({200: str}, 404),
+    operation_id="getBatchPrompt",
+    summary="What is asked in all runs of a batch, as markdown",
+    openapi_extra={
+        "responses": {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}}
+    },
+)
+def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
+    text = batch_reading.prompt(batches.find(batch_id))
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+@router.post(
+    "/batches/{batch_id}/answers",
+    response=answers({200: Results}, 404, 409),
+    operation_id="answerBatch",
+    summary="Answer many runs at once",
+)
+def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
+    """Each line is its own answer with its own result; a bad one touches nothing else."""
+    batch, actor = batches.find(batch_id), request.auth.actor
+    permissions.check_may_start(actor)
+    if body.answers is None:
+        results = batching.answer_text(batch, body.text or "", actor)
+    else:
+        named = {key: answer.model_dump() for key, answer in body.answers.items()}
+        results = batching.answer_listed(batch, named, actor)
+    batch_telling.tell(batch)
+    return {"results": [result.shape() for result in results]}
