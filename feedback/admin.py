@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from runs.admin import OfARunAdmin, ReadOnlyAdmin
 
 if TYPE_CHECKING:
@@ -85,3 +85,27 @@ class FeedbackResponseAdmin(ReadOnlyAdmin):
 
     def page_of(self, row: FeedbackResponse) -> str:
         return reverse("request", args=[row.request.request_id])
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    list_display = ["mark", "kind", "repository", "issue", "is_due", "attempts", "last_error"]
+    list_filter = ["kind", "is_due", "repository"]
+    search_fields = ["mark", "repository"]
+    raw_id_fields = ["request", "run", "reply_to"]
+    ordering = ["-id"]
+
+    def page_of(self, row: Delivery) -> str:
+        return row.comment_url
+
+
+@admin.register(InboundComment)
+class InboundCommentAdmin(ReadOnlyAdmin):
+    list_display = ["repository", "issue", "author", "state", "result", "heard_at"]
+    list_filter = ["state", "repository", "heard_at"]
+    search_fields = ["author", "body", "repository"]
+    date_hierarchy = "heard_at"
+    ordering = ["-id"]
+
+    def page_of(self, row: InboundComment) -> str:
+        return reverse("audit")

@@ -23,7 +23,13 @@ def audit(request: PageRequest) -> HttpResponse:
     form = AuditForm(request.GET, auto_id="%s")
     wanted = form.wanted
     leaf = decisions.leaf_of(wanted, request.GET.get("page", ""), PER_PAGE)
-    context = {"form": form, "leaf": leaf, "is_narrowed": bool(wanted)}
+    context = {
+        "form": form,
+        "leaf": leaf,
+        "is_narrowed": bool(wanted),
+        # Called by the template, which shows them on the whole page only.
+        "turned_away": decisions.turned_away,
+    }
     response = page(request, "feedback/audit.html", context, part="news")
     return push_url(response, chosen(request)) if request.htmx else response
 

@@ -8,10 +8,11 @@ from datetime import datetime
 from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
-from feedback.models import FeedbackResponse
+from feedback.models import FeedbackResponse, InboundComment
 from feedback.shapes import audit_shape
 from runs.models import Project, Run
 
+REFUSALS = 20
 FETCHED = 500  # rows at a time, when all of them are wanted
 
 COLUMNS = (
@@ -145,3 +146,9 @@ def _said(text: str) -> Q:
         | Q(request__run__run_id__icontains=text)
         | Q(request__run__work_id__iexact=text.removeprefix("#") or text)
     )
+
+
+def turned_away() -> list[InboundComment]:
+    """The newest commands on issues that were refused; no decision came of them."""
+    refused = InboundComment.objects.filter(state=InboundComment.State.REFUSED)
+    return list(refused.order_by("-heard_at")[:REFUSALS])

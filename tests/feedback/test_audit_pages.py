@@ -130,7 +130,7 @@ def test_the_audit_is_paged_and_costs_the_same_for_many(
     for number in range(4):
         f.answer(f.started(f.five_steps()), "reject", f"reason {number}")
 
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         first = text(client.get("/audit/", {"user": "Rita"}))
     second = text(client.get("/audit/", {"user": "Rita", "page": "2"}))
 

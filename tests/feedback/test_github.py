@@ -400,6 +400,8 @@ def test_who_may_not_write_is_told_once(
     (reply,) = replies(github)
     assert f"{author} may not decide here" in reply
     assert InboundComment.objects.filter(state="refused").count() == 3
+    site.force_login(accounts.create("vic", role=Role.VIEWER))
+    assert f"{author} may not decide here" in site.get("/audit/").content.decode()
 
 
 @pytest.mark.parametrize("where", ["setting", "project"])
