@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 from tests.commands import FABER, environment
@@ -26,6 +27,8 @@ class Terminal:
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
+            # A test run in the background hands down that Ctrl-C means nothing.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         os.close(theirs)
 
