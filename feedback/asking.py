@@ -13,13 +13,15 @@ from feedback import answering, holding, listening, mirroring
 from feedback.domain.fingerprint import fingerprint
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import DECISION_FIELDS, decision_shape, option_shape
+from runs import queue
 from runs.domain.actors import POLICY
 from runs.domain.ids import make_request_id
 from runs.domain.plan import Unit
 from runs.domain.questions import FeedbackType, Question
-from runs.models import Artifact, Run
+from runs.models import Artifact, Batch, Run
 from runs.ports import Asking
 
+TELL_BATCH = "feedback.tasks.tell_batch"
 # Each step that waits behind a request counts like this much more waiting.
 WEIGHT_OF_A_STEP = timedelta(minutes=10)
 
@@ -53,6 +55,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     if asking.shown:
         request.artifacts.set(asking.shown)
     mirroring.show(request)
+    _tell_batch(run)
     return request.request_id
 
 
@@ -85,6 +88,14 @@ def withdraw(run: Run, reason: str) -> None:
 
 def run_moved(run: Run) -> None:
     mirroring.tell_run(run)
+    if run.state.is_final:
+        _tell_batch(run)
+
+
+def _tell_batch(run: Run) -> None:
+    """Have the comment about the whole group say that one of it has stopped."""
+    if run.batch_id and Batch.objects.filter(pk=run.batch_id).exclude(issue="").exists():
+        queue.enqueue(TELL_BATCH, run.batch_id)
 
 
 def catch_up() -> None:

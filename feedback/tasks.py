@@ -1,7 +1,8 @@
 """What the worker runs for requests, answers and comments."""
 
-from feedback import delivering, holding
+from feedback import batch_telling, delivering, holding
 from feedback.github import inbound, polling, webhook
+from runs.models import Batch
 
 
 def take_effect(response_pk: int) -> None:
@@ -23,3 +24,7 @@ def act_on(heard_pk: int) -> None:
 
 def poll(listening_pk: int) -> None:
     polling.poll(listening_pk)
+
+
+def tell_batch(batch_pk: int) -> None:
+    batch_telling.tell(Batch.objects.select_related("project").get(pk=batch_pk))

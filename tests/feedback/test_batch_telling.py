@@ -46,3 +46,17 @@ def test_one_comment_is_posted_and_then_edited(github: FakeGitHub) -> None:
 def test_a_batch_without_an_issue_is_not_told_of() -> None:
     assert batch_telling.tell(b.new_batch()) is False
     assert not Delivery.objects.exists()
+
+
+def test_the_comment_follows_by_itself_when_a_run_stops(github: FakeGitHub) -> None:
+    batch = b.new_batch(issue=str(ISSUE))
+    run = f.start(f.five_steps(), work_id="x1", batch=batch)
+    work_off()
+    (body,) = told(github)
+    assert "- 1 awaiting feedback (see below)" in body
+
+    f.answer(f.fresh(run), "approve")
+    work_off()
+
+    (body,) = told(github)
+    assert "- 1 completed" in body
