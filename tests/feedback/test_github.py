@@ -613,3 +613,17 @@ def test_two_workers_with_one_comment_give_one_answer(
     heard.refresh_from_db()
     assert heard.state == "done"
     assert FeedbackResponse.objects.count() == 1
+
+
+def test_commands_that_come_in_the_wrong_order_decide_once(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    first, second = say(github, "@faber approve"), say(github, "@faber reject")
+
+    assert send(site, github, second) == 202
+    work_off()
+    assert send(site, github, first) == 202
+    work_off()
+
+    assert FeedbackResponse.objects.get().response == "reject"
+    assert any("octocat chose reject" in reply for reply in replies(github))
