@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
-from feedback import exhibits, holding, past_failures, reviewing, rounds, showing
+from feedback import exhibits, holding, inbox, past_failures, reviewing, rounds, showing
 from feedback.exhibits import Wanted
 from feedback.finding import find_request
 from feedback.forms import AnswerForm
@@ -119,11 +119,11 @@ def _onward(request: PageRequest, answered: FeedbackRequest) -> str:
     """The next request, for whoever works through the inbox; nothing when this was the last."""
     if not request.POST.get("onward"):
         return ""
-    desk = showing.desk(answered, request.user, accounts.actor_of(request.user))
-    if desk.following is None:
+    following = inbox.following(answered, accounts.actor_of(request.user))
+    if following is None:
         return ""
     query = urlencode({"onward": "1", "done": answered.request_id})
-    return f"{resolve_url('request', desk.following.request_id)}?{query}"
+    return f"{resolve_url('request', following.request_id)}?{query}"
 
 
 def _refused(

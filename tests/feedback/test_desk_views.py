@@ -362,3 +362,23 @@ def test_the_page_costs_few_queries(
 
     with django_assert_max_num_queries(30):
         site.get(address(second))
+
+
+# Files
+
+
+def test_several_files_are_tabs_and_one_is_shown(site: Client, asked: FeedbackRequest) -> None:
+    other = asked.run.revisions.create(
+        path="notes.md", revision=1, sha256="0" * 64, size=8, content=b"# Notes\n"
+    )
+    asked.artifacts.add(other)
+
+    first = text(site.get(address(asked)))
+    second = text(site.get(address(asked), {"file": "notes.md"}))
+
+    for shown in (first, second):
+        assert 'aria-label="Files"' in shown
+    assert "Buy apples." in first
+    assert ">Notes</h1>" not in first
+    assert ">Notes</h1>" in second
+    assert "Buy apples." not in second
