@@ -1,10 +1,12 @@
 """Questions put to people, what they said, and where it was told."""
 
+from feedback.models.callbacks import Callback
 from feedback.models.github import Delivery, InboundComment, Listening, Webhook
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import Draft, ReviewComment
 
 __all__ = [
+    "Callback",
     "Delivery",
     "Draft",
     "FeedbackRequest",

@@ -11,6 +11,7 @@ from runs.domain.phases import Phase
 from runs.domain.plan import Plan, PlannedPhase, Unit
 from runs.domain.selection import select
 from runs.domain.workflow import (
+    Agent,
     Autonomy,
     AutonomyLevel,
     ResultHandling,
@@ -22,6 +23,7 @@ from runs.domain.workflow import (
 Chain = Sequence[Workflow]
 Position = Literal["pre_step", "step", "post_step"]
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ def make_plan(
         skipped_steps=_skipped(chain[0], placed),
         autonomy=settled,
         phases=tuple(selected),
+        worktree=_nearest((workflow.worktree for workflow in chain), None),
     )
     return MergedPlan(plan=plan, warnings=tuple(notes.warnings))
 
@@ -188,7 +191,9 @@ def _unit(chain: Chain, item: _Placed, index: int, gates: _Gates) -> Unit:
     return Unit(
         phase=item.phase,
         index=index,
-        step=item.step.model_copy(update={"result_handling": handling}),
+        step=item.step.model_copy(
+            update={"result_handling": handling, "agent": _agent(chain, item)}
+        ),
         source=item.source.id,
         position=item.position,
         gated=not gates.steps.isdisjoint(_names(item)),
@@ -210,11 +215,17 @@ def _handling(chain: Chain, item: _Placed) -> ResultHandling:
     )
 
 
+def _agent(chain: Chain, item: _Placed) -> Agent | None:
+    """The step's own agent, else the nearest workflow's; None leaves it to the project."""
+    named = (item.step.agent, *(workflow.agent for workflow in chain))
+    return _nearest(named, None) if item.step.is_for_agent else None
+
+
 def _autonomy(chain: Chain, level: AutonomyLevel | None) -> Autonomy:
     autonomy = _nearest((workflow.autonomy for workflow in chain), Autonomy())
     return autonomy.model_copy(update={"level": level}) if level else autonomy
 
 
-def _nearest(values: Iterable[T | None], default: T) -> T:
+def _nearest(values: Iterable[T | None], default: D) -> T | D:
     """The first value that is said at all, child before parent."""
     return next((value for value in values if value is not None), default)

@@ -45,6 +45,7 @@ class Plan(Value):
     skipped_steps: tuple[str, ...] = ()
     autonomy: Autonomy = Autonomy()
     phases: tuple[PlannedPhase, ...] = ()
+    worktree: bool | None = None  # None: the project decides
 
     @classmethod
     def read(cls, document: object) -> "Plan":

@@ -10,7 +10,9 @@ from runs.domain.errors import Problem
 from runs.domain.notes import STEP_LISTS, did_you_mean, place_of
 from runs.domain.phases import Phase
 from runs.domain.workflow import (
+    Agent,
     Autonomy,
+    Evidence,
     Hook,
     Limits,
     ResultHandling,
@@ -24,6 +26,8 @@ Loc = tuple[str | int, ...]
 
 _MODEL_UNDER: Mapping[str, type[BaseModel]] = {
     **dict.fromkeys(STEP_LISTS, Step),
+    "agent": Agent,
+    "evidence": Evidence,
     "options": StepOption,
     "result_handling": ResultHandling,
     "autonomy": Autonomy,

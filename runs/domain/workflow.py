@@ -73,6 +73,22 @@ class StepOption(Value):
     description: str = ""
 
 
+class Agent(Value):
+    """Who does agent steps: a kind that is known by name, a command of its own, or both."""
+
+    kind: Literal["claude", "codex", "plain"] = "plain"
+    command: tuple[str, ...] = ()
+
+
+class Evidence(Value):
+    """What must be there before a step counts as done; exactly one of these is given."""
+
+    commit: Literal[True] | None = None  # a new commit on the run's branch
+    artifact: str | None = None  # a file the step must have handed in or changed
+    file: str | None = None  # a file that must exist in the workspace
+    command: tuple[str, ...] | None = None  # must end with exit code 0
+
+
 class Step(Value):
     id: Identifier
     name: str = ""
@@ -95,10 +111,16 @@ class Step(Value):
     reviewers: tuple[str, ...] = ()
     quorum: Annotated[int, Field(ge=1)] = 1
     on_crash: Literal["retry", "ask"] = "retry"
+    agent: Agent | None = None
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def title(self) -> str:
         return self.name or self.id
+
+    @property
+    def is_for_agent(self) -> bool:
+        return bool(self.prompt or self.command or self.skill)
 
 
 class HookType(StrEnum):
@@ -152,3 +174,5 @@ class Workflow(Value):
     hooks: dict[str, tuple[Hook, ...]] = {}
     autonomy: Autonomy | None = None
     result_handling: ResultHandling = ResultHandling()
+    agent: Agent | None = None  # for the steps that name none
+    worktree: bool | None = None  # each run in a git worktree of its own

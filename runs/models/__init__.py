@@ -2,6 +2,7 @@
 
 from runs.models.access import AccessToken, IdempotencyKey
 from runs.models.naming import choices
+from runs.models.packages import ContextPackage, ContextPart
 from runs.models.projects import Batch, Project
 from runs.models.record import Artifact, Event
 from runs.models.run import Run
@@ -11,6 +12,8 @@ __all__ = [
     "AccessToken",
     "Artifact",
     "Batch",
+    "ContextPackage",
+    "ContextPart",
     "Event",
     "IdempotencyKey",
     "Project",

@@ -18,6 +18,21 @@ class Project(models.Model):
     tells_runs = models.BooleanField("comment when a run starts and ends", default=False)
     labels_issues = models.BooleanField("label issues that wait for a decision", default=False)
     github_allow = models.JSONField("GitHub logins that may command", default=list, blank=True)
+    # How steps are executed here; a workflow that says otherwise goes first.
+    agent = models.CharField(
+        max_length=500, blank=True, help_text="claude, codex, or a command that reads a prompt"
+    )
+    context_bytes = models.PositiveIntegerField(
+        "most bytes of context", null=True, blank=True, help_text="a step is told at most so much"
+    )
+    context_tokens = models.PositiveIntegerField(
+        "most tokens of context", null=True, blank=True, help_text="counted as four bytes each"
+    )
+    base_branch = models.CharField(
+        max_length=200, blank=True, help_text="what branches are compared with"
+    )
+    worktree = models.BooleanField("each run in a git worktree of its own", default=False)
+    exclusive = models.BooleanField("one run at a time", default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

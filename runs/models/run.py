@@ -35,6 +35,8 @@ class Run(models.Model):
     workflow_ref = models.CharField(max_length=1000, blank=True)  # where a rerun reads it again
     autonomy = models.CharField(max_length=20, choices=choices(AutonomyLevel))
     workspace = models.CharField(max_length=1000)
+    worktree_of = models.CharField(max_length=1000, blank=True)  # the repository it was made from
+    mirrors = models.CharField(max_length=1000, blank=True)  # the directory of a run made elsewhere
     prompt = models.TextField(blank=True)
     inputs = models.JSONField(default=dict, blank=True)
     phases = models.JSONField(default=list, blank=True)

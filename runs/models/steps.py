@@ -47,6 +47,8 @@ class StepAttempt(models.Model):
     late_response = models.JSONField(null=True, blank=True)  # came when the step was lost
     files = models.JSONField(default=list, blank=True)  # paths of the artifacts it named
     progress = models.TextField(blank=True)  # the last lines printed while it runs
+    session = models.CharField(max_length=200, blank=True)  # in which an agent can be asked on
+    usage = models.JSONField(null=True, blank=True)  # what an agent says it cost
 
     class Meta:
         ordering = ["id"]

@@ -1,0 +1,34 @@
+"""What each execution of a step was told, kept so that it can be shown and told again."""
+
+from django.db import models
+from django.utils import timezone
+
+from runs.models.run import Run
+from runs.models.steps import StepAttempt
+
+
+class ContextPart(models.Model):
+    """A part of packages, stored once however many packages hold it."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    content = models.BinaryField()  # compressed
+    size = models.PositiveIntegerField()  # before it was compressed
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+
+class ContextPackage(models.Model):
+    """The context one attempt was given; its parts are found by their hash."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="packages")
+    attempt = models.OneToOneField(StepAttempt, on_delete=models.CASCADE, related_name="package")
+    digest = models.CharField(max_length=64)  # of everything but how long gathering took
+    manifest = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.digest[:12]
