@@ -20,9 +20,14 @@ Execute the remote steps of a run; FABER owns the order, the gates and the recor
 
     faber.work(run_id, execute)
 
+Where your `callback_url` is served, `verify_callback(token, headers, body)` gives the request.
+
 From a shell: `python faber_client.py ask approval "Deploy to production?"` prints the answer.
 """
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import sys
@@ -32,10 +37,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-
-__all__ = ["Faber", "FaberError", "LeaseLost", "NotAllowed", "Unreachable"]
 
 Json = dict[str, Any]
 Executor = Callable[[Json], Json]
@@ -68,12 +71,35 @@ class Unreachable(Exception):
     """FABER could not be reached, or kept failing."""
 
 
+class NotGenuine(Exception):
+    """This call to a `callback_url` is not from FABER, or is too old."""
+
+
+def verify_callback(token: str, headers: Mapping[str, str], body: bytes, age: int = 300) -> Json:
+    """The request in a call to your `callback_url`, when FABER made it in the last `age` seconds.
+
+    It may come twice; the header `webhook-id` is then the same."""
+    told = {name.lower(): value for name, value in headers.items()}
+    name, at = told.get("webhook-id", ""), told.get("webhook-timestamp", "")
+    if not (at.isascii() and at.isdigit() and abs(time.time() - float(at)) <= age):
+        raise NotGenuine("webhook-timestamp is missing, or too far from the time here")
+    key = hashlib.sha256(token.encode()).digest()
+    content = f"{name}.{at}.".encode() + body
+    mine = "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
+    given = told.get("webhook-signature", "").split()
+    if not any(hmac.compare_digest(mine.encode(), one.encode()) for one in given):
+        raise NotGenuine("webhook-signature is not what the token gives for this body")
+    return dict(json.loads(body))
+
+
 class Faber:
     """One FABER site, as one token sees it. Safe to use from several threads."""
 
-    def __init__(self, url: str = "", token: str = "") -> None:
+    def __init__(self, url: str = "", token: str = "", *, source: str = "") -> None:
+        """With the source `mcp` the site takes every call for one of an agent."""
         self._url = (url or os.environ.get("FABER_URL", "http://127.0.0.1:8000")).rstrip("/")
         self._token = token or os.environ.get("FABER_TOKEN", "")
+        self._source = {"Faber-Source": source} if source else {}
         if not self._url.startswith(("http://", "https://")):
             raise ValueError(f"{self._url!r} is not an address; it begins with http:// or https://")
 
@@ -110,7 +136,7 @@ class Faber:
         run_id: str = "",
         **more: Any,
     ) -> Json:
-        """Ask people; `more` may be options, context, artifact, and lease inside a run."""
+        """Ask people; `more` may be options, context, artifact, callback_url; in a run lease."""
         path = f"/runs/{run_id}/requests" if run_id else "/requests"
         return self._post(path, {"type": type, "prompt": prompt, **more}, once=True)
 
@@ -169,7 +195,9 @@ class Faber:
         decision = self.next(run_id, lease_seconds)
         while decision["action"] != "done":
             if decision["action"] == "wait":
-                self._rest(decision.get("request_id"), poll)
+                if decision["request_id"]:
+                    self.wait(decision["request_id"])
+                time.sleep(poll)
                 decision = self.next(run_id, lease_seconds)
                 continue
             try:
@@ -179,11 +207,6 @@ class Faber:
             except LeaseLost:
                 decision = self.next(run_id, lease_seconds)
         return str(decision["status"])
-
-    def _rest(self, request_id: str | None, poll: float) -> None:
-        if request_id:
-            self.wait(request_id)
-        time.sleep(poll)
 
     # HTTP
 
@@ -219,6 +242,7 @@ class Faber:
             headers={
                 "Authorization": f"Bearer {self._token}",
                 "Content-Type": "application/json",
+                **self._source,
                 **(headers or {}),
             },
         )

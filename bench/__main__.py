@@ -34,10 +34,18 @@ def main() -> None:
     print(page_table(of_pages))
     of_webhooks = measured_apart("bench.webhooks", "", "bench.steps")
     print("webhooks:", ", ".join(f"{key} {value}" for key, value in of_webhooks.items()))
+    of_context = measured_apart("bench.reconstitution", "", "tests.steps")
+    print("reconstitution:", ", ".join(f"{key} {value}" for key, value in of_context.items()))
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(
         json.dumps(
-            {"machine": machine(), "rows": rows, "pages": of_pages, "webhooks": of_webhooks},
+            {
+                "machine": machine(),
+                "rows": rows,
+                "pages": of_pages,
+                "webhooks": of_webhooks,
+                "reconstitution": of_context,
+            },
             indent=2,
         )
         + "\n"

@@ -31,30 +31,7 @@ FABER's runs and requests, for agents, scripts and CI. Send `Authorization: Bear
 `faber token create` makes one. Everything is JSON, and every refusal has the shape of `Error`."""
 
 
-class FaberAPI(NinjaAPI):
-    """Adds an ETag to what was read, so that whoever looks again gets 304 when nothing changed."""
-
-    def create_response(
-        self,
-        request: HttpRequest,
-        data: Any,
-        *,
-        status: int | None = None,
-        temporal_response: HttpResponse | None = None,
-    ) -> HttpResponse:
-        response = super().create_response(
-            request, data, status=status, temporal_response=temporal_response
-        )
-        patch_cache_control(response, private=True, no_cache=True)
-        if request.method != "GET" or response.status_code != 200:
-            return response
-        etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
-        response["ETag"] = etag
-        found = get_conditional_response(request, etag=etag, response=response)
-        return cast("HttpResponse", found)
-
-
-api = FaberAPI(
+api = NinjaAPI(
     title="FABER",
     version="1",
     description=DESCRIPTION,
@@ -83,13 +60,24 @@ def _opened(pattern: URLPattern) -> URLPattern:
         except Http404:  # at the bare address of the API
             return refusal(NotFound("See /api/v1/openapi.json for what can be called."))
         if response.status_code != 405:
-            return response
+            return _unless_known(request, response)
         refused = refusal(MethodNotAllowed())
         refused["Allow"] = response["Allow"]
         return refused
 
     pattern.callback = view
     return pattern
+
+
+def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """304 for whoever looks again at what did not change; nothing of it is kept in between."""
+    patch_cache_control(response, private=True, no_cache=True)
+    if request.method != "GET" or response.status_code != 200:
+        return response
+    etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    response["ETag"] = etag
+    found = get_conditional_response(request, etag=etag, response=response)
+    return cast("HttpResponse", found)
 
 
 @staff_member_required

@@ -20,7 +20,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from feedback.models import Delivery, FeedbackRequest, FeedbackResponse
+from feedback.models import Callback, Delivery, FeedbackRequest, FeedbackResponse
 from runs import queue, tokens
 from runs.api.auth import identify
 from runs.api.errors import refusal
@@ -86,6 +86,7 @@ class FromDatabase(Collector):
         )
         yield _beats()
         yield _deliveries()
+        yield _callbacks()
 
 
 def _counted(model: type, field: str, **which: object) -> dict[str, int]:
@@ -154,3 +155,14 @@ def _deliveries() -> Metric:
         failing=Count("pk", filter=due & Q(attempts__gt=0)),
     )
     return _by_label("faber_deliveries", "Comments on issues, by state.", "state", found, found)
+
+
+def _callbacks() -> Metric:
+    due = Q(is_due=True)
+    found = Callback.objects.aggregate(
+        done=Count("pk", filter=Q(delivered_at__isnull=False)),
+        waiting=Count("pk", filter=due & Q(attempts=0)),
+        failing=Count("pk", filter=due & Q(attempts__gt=0)),
+        given_up=Count("pk", filter=~due & Q(delivered_at=None) & ~Q(last_error="")),
+    )
+    return _by_label("faber_callbacks", "Programs called back, by state.", "state", found, found)

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import env
+from faber_site import env, github_settings
+from feedback.domain import callback_urls
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -77,53 +78,18 @@ FABER_UNDO_SECONDS = env.number("FABER_UNDO_SECONDS", 5, most=3600)
 FABER_LEASE_SECONDS = env.number("FABER_LEASE_SECONDS", 8, least=2, most=3600)
 # `runs` calls this when a run must ask: the one place that points upwards.
 FABER_ASKER = "feedback.asking"
-
-
-def _github_token() -> str:
-    token = env.text("FABER_GITHUB_TOKEN")
-    if token.isascii() and token.isprintable() and " " not in token:
-        return token
-    raise ImproperlyConfigured(
-        "FABER_GITHUB_TOKEN=… is not accepted; use a token as GitHub shows it, on one line."
-    )
-
-
-def _github_app_key() -> str:
-    """The private key itself; the refusal never repeats what may be one."""
-    given = env.text("FABER_GITHUB_APP_KEY")
-    # A line of an env file holds the line ends of a key as two characters.
-    pem = given.replace("\\n", "\n")
-    if pem and not pem.startswith("-----BEGIN"):
-        with contextlib.suppress(OSError, ValueError):
-            pem = Path(given).expanduser().read_text().strip()
-    if not pem or (pem.startswith("-----BEGIN") and "PRIVATE KEY-----" in pem):
-        return pem
-    raise ImproperlyConfigured(
-        "FABER_GITHUB_APP_KEY=… is not accepted; use the private key of the GitHub App"
-        " (-----BEGIN … PRIVATE KEY-----) or the path of a file that holds it."
-    )
-
-
-def _github_api_url() -> str:
-    given = env.text("FABER_GITHUB_API_URL", "https://api.github.com").rstrip("/")
-    with contextlib.suppress(ValueError):
-        parts = urlsplit(given)
-        port_is_a_number = parts.port is None or parts.port > 0
-        plain = not (parts.username or parts.password or parts.query or parts.fragment)
-        if parts.scheme in ("http", "https") and parts.hostname and port_is_a_number and plain:
-            return given
-    # Without what stands before an @: it may be a password.
-    shown = given.rpartition("@")[2]
-    raise ImproperlyConfigured(
-        f"FABER_GITHUB_API_URL={shown!r} is not accepted;"
-        " use an address like https://github.example.org/api/v3."
-    )
-
+# Where programs may be called back although it is a private network, or without https.
+FABER_CALLBACK_ALLOW = env.parsed(
+    "FABER_CALLBACK_ALLOW",
+    "",
+    callback_urls.read_allowed,
+    "hosts, addresses or networks such as ci.internal,10.1.0.0/16",
+)
 
 # Without a token or an App the GitHub channel is off.
-FABER_GITHUB_TOKEN = _github_token()
+FABER_GITHUB_TOKEN = github_settings.token()
 FABER_GITHUB_APP_ID = env.text("FABER_GITHUB_APP_ID")
-FABER_GITHUB_APP_KEY = _github_app_key()
+FABER_GITHUB_APP_KEY = github_settings.app_key()
 if bool(FABER_GITHUB_APP_ID) != bool(FABER_GITHUB_APP_KEY):
     raise ImproperlyConfigured(
         f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted;"
@@ -134,7 +100,7 @@ if FABER_GITHUB_APP_ID and FABER_GITHUB_TOKEN:
         f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted"
         " together with FABER_GITHUB_TOKEN; use one of them."
     )
-FABER_GITHUB_API_URL = _github_api_url()
+FABER_GITHUB_API_URL = github_settings.api_url()
 FABER_GITHUB_WEBHOOK_SECRET = env.text("FABER_GITHUB_WEBHOOK_SECRET")
 FABER_GITHUB_POLL_SECONDS = env.number("FABER_GITHUB_POLL_SECONDS", 60, most=86400)
 FABER_GITHUB_ALLOW = env.names("FABER_GITHUB_ALLOW")

@@ -9,6 +9,7 @@ from faber_site import api
 from faber_site.health import healthz, readyz
 from faber_site.metrics import metrics
 from faber_site.theme import theme
+from feedback.mcp.over_http import mcp
 
 
 @login_not_required
@@ -21,6 +22,7 @@ urlpatterns = [
     path("", include("feedback.urls")),
     path("", include("runs.urls")),
     path("api/v1/", api.urls),
+    path("mcp", mcp),
     path("admin/", admin.site.urls),
     path("theme/", theme, name="theme"),
     path("favicon.ico", favicon),

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
+from feedback.models import Callback, Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from runs.admin import OfARunAdmin, ReadOnlyAdmin
 
 if TYPE_CHECKING:
@@ -97,6 +97,21 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     def page_of(self, row: Delivery) -> str:
         return row.comment_url
+
+
+@admin.register(Callback)
+class CallbackAdmin(ReadOnlyAdmin):
+    list_display = ["request", "page", "url", "is_due", "delivered_at", "attempts", "last_error"]
+    list_filter = ["is_due", "delivered_at"]
+    search_fields = ["request__request_id", "url"]
+    raw_id_fields = ["request", "token"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Callback]:
+        return super().get_queryset(request).select_related("request")
+
+    def page_of(self, row: Callback) -> str:
+        return reverse("request", args=[row.request.request_id])
 
 
 @admin.register(InboundComment)

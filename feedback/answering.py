@@ -8,17 +8,26 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from feedback import mirroring
+from feedback import callbacks, mirroring
 from feedback.domain import ledger
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
 from runs import engine, permissions, queue
 from runs.domain import telling
 from runs.domain.actors import Actor, Source
 from runs.domain.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
 from runs.domain.questions import Action, Choice, Gate, resolve
 from runs.models import Run
+from runs.prepared import Prepared
 
 TAKE_EFFECT = "feedback.tasks.take_effect"
+
+_LOCKED = Prepared(
+    lambda: (
+        FeedbackRequest.objects.select_for_update(of=("run",))
+        .select_related("run", "attempt")
+        .filter(request_id="…")
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +82,9 @@ def locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     request that many may answer is read again, and one that a single answer closes is closed by
     a conditional update.
     """
-    locked = FeedbackRequest.objects.select_for_update(of=("run",))
-    try:
-        request = locked.select_related("run", "attempt").get(request_id=request_id)
-    except FeedbackRequest.DoesNotExist:
-        raise NotFound(f"There is no request {request_id}.") from None
+    request = _LOCKED.first(request_id)
+    if request is None:
+        raise NotFound(f"There is no request {request_id}.")
     if request.quorum > 1:
         request.refresh_from_db(fields=["status", "closed_at"])
     return request, request.run
@@ -155,6 +162,9 @@ def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -
 
 def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
     """Tell of an answer and do what it says; the caller holds the run's lock."""
+    if run.mirrors:
+        _hand_back(response)
+        return
     action = Action(response.action)
     received = telling.answered(
         request.feedback_type,
@@ -186,6 +196,13 @@ def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, ac
         feedback=_feedback(request, response),
         told=[received, *approval],
     )
+    callbacks.keep_promise(request)
+
+
+def _hand_back(response: FeedbackResponse) -> None:
+    """Another FABER executes the run: its directory is told, and it goes on there."""
+    if response.decides:
+        WriteBack.objects.create(response=response)
 
 
 def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:

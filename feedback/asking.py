@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
-from feedback import answering, holding, listening, mirroring
+from feedback import answering, callbacks, holding, listening, mirroring, remembering
 from feedback.domain.fingerprint import fingerprint
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import DECISION_FIELDS, decision_shape, option_shape
@@ -84,6 +84,7 @@ def withdraw(run: Run, reason: str) -> None:
     held.update(state=FeedbackResponse.State.RETRACTED)
     for request in requests:
         mirroring.update(request)
+        callbacks.keep_promise(request)
 
 
 def run_moved(run: Run) -> None:
@@ -101,7 +102,19 @@ def _tell_batch(run: Run) -> None:
 def catch_up() -> None:
     holding.catch_up()
     mirroring.catch_up()
+    callbacks.catch_up()
     listening.catch_up()
+
+
+def pending(runs: Sequence[Run]) -> dict[int, str]:
+    waiting = FeedbackRequest.objects.filter(run__in=runs, status=FeedbackRequest.Status.PENDING)
+    return dict(waiting.values_list("run_id", "request_id"))
+
+
+def remembered(
+    run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]
+) -> list[dict[str, object]]:
+    return remembering.remembered(run, attempts=attempts, artifacts=artifacts)
 
 
 def decisions(run: Run) -> list[dict[str, object]]:

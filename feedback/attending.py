@@ -12,7 +12,7 @@ from feedback.answering import Words
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.presenting import where_to_answer
 from feedback.prompting import Prompter
-from runs import beats, driving, engine, records, recovery
+from runs import beats, driving, engine, records, recovery, shaping, turns
 from runs.console import AWAITING, INTERRUPTED, Reply, exit_code_of
 from runs.domain.actors import Actor
 from runs.domain.status import RunStatus
@@ -61,7 +61,7 @@ class Attendant:
         self._claim = claim or self._claim
         self._view.say(f"{run.run_id}\n{records.run_url(run)}")
         code = self._stay(run)
-        shape = records.run_shape(run)
+        shape = shaping.run_shape(run)
         return Reply(document=shape, text=run_line(shape), exit_code=code)
 
     def _stay(self, run: Run) -> int:
@@ -97,8 +97,9 @@ class Attendant:
 
     def _follow(self, run: Run) -> Claim | None:
         """Watch a run that somebody else has, until it stops or its step is free."""
-        seen, is_told = run.last_event_id, False
+        seen, is_told, reason = run.last_event_id, False, ""
         while True:
+            reason = self._wait_for_turn(run, reason)
             attempt = records.open_attempt(run)
             if attempt and _is_free(attempt) and (claim := engine.claim(run.pk, self.worker)):
                 return claim
@@ -111,6 +112,15 @@ class Attendant:
                 return None
             time.sleep(LOOK_SECONDS)
 
+    def _wait_for_turn(self, run: Run, told: str) -> str:
+        """Tell whom the run waits for, whenever that changes; where no worker is, let it begin."""
+        reason = str(turns.wait_of(run) or "")
+        if reason:
+            turns.give(run.project_id)
+            if reason != told:
+                self._view.say(reason)
+        return reason
+
     def _show_news(self, run: Run, seen: int) -> int:
         for event in Event.objects.filter(run=run, number__gt=seen).order_by("number"):
             self._view.event(event.document)
@@ -119,7 +129,10 @@ class Attendant:
 
     def _let_go(self, run: Run) -> None:
         resume = f"`faber resume {run.short_id}`"
-        if not recovery.release(self.worker):
+        run.refresh_from_db()
+        if run.state is RunStatus.PENDING:
+            self._view.say(f"The run goes on waiting for its turn; {resume} follows it.")
+        elif not recovery.release(self.worker):
             self._view.say(f"The run goes on without this terminal; {resume} follows it.")
         elif beats.worker_is_alive():
             self._view.say("The step was stopped; a worker will do it again.")

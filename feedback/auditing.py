@@ -25,6 +25,8 @@ def _untold() -> Iterator[str]:
     told = Counter(key for _, key in _answers_told())
     # Imported decisions have no seal: their own history may never have told of them.
     decided = FeedbackResponse.objects.filter(decides=True, state=_TAKEN).exclude(seal="")
+    # The history of a run that is executed elsewhere hears of it when it is written there.
+    decided = decided.exclude(write_back__is_due=True)
     for response in decided.select_related("request__run").iterator():
         key = (response.request.request_id, response.response)
         if told[key] <= 0:
@@ -39,7 +41,8 @@ def _unrecorded() -> Iterator[str]:
     rows = taken.values_list("request__request_id", "response")
     recorded: Counter[Key] = Counter(rows.iterator())
     for event, key in _answers_told():
-        if recorded[key] <= 0:
+        # What an import brought along may be on record where it came from.
+        if recorded[key] <= 0 and event.number > event.run.told_elsewhere:
             said = f"event {event.number} tells of {one_line(key[1], 60)!r} to {key[0]}"
             yield f"{event.run.run_id}: {said}, which is not on record"
         recorded[key] -= 1

@@ -1,34 +1,31 @@
-"""What the page of a batch shows: a row per run, what can be said to many, how far all are."""
+"""What the page of a batch shows: its rows, what can be said to many, how far all are."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from zlib import crc32
-
-from django.db.models import Count, Max, Q
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from feedback import batch_reading
-from feedback.batch_reading import BatchRead, BatchRun
+from feedback.batch_news import changed_since, version_of
+from feedback.batch_reading import BatchRead
+from feedback.batch_rows import (
+    Card,
+    Entered,
+    Kind,
+    Row,
+    cards_of,
+    kinds_of,
+    rank,
+    row_of,
+    status_of,
+)
 from feedback.batching import Result
-from feedback.models import FeedbackRequest, FeedbackResponse
-from runs import beats, permissions
+from feedback.models import FeedbackRequest
+from runs import beats
 from runs.domain.actors import Actor
 from runs.domain.batch import Counts, Stop
-from runs.domain.questions import Action, FeedbackType, Option
-from runs.models import Batch, Run
+from runs.models import Batch
 
-# A change may become visible a moment after a later one; what is sent twice is shown once.
-_OVERLAP = timedelta(seconds=10)
 # Rows with fields to fill in: a form may send a thousand of them, and each row has two.
 MOST_OPEN = 400
-# Who must act first stands first.
-_ORDER = (
-    Stop.AWAITING_FEEDBACK,
-    Stop.ERROR,
-    Stop.IN_PROGRESS,
-    Stop.CANCELLED,
-    Stop.COMPLETED,
-)
 _WORDS = {
     Stop.COMPLETED: "completed",
     Stop.AWAITING_FEEDBACK: "awaiting feedback",
@@ -37,92 +34,6 @@ _WORDS = {
     Stop.IN_PROGRESS: "in progress",
 }
 _GOING = Stop.IN_PROGRESS
-_STATUS = {Stop.ERROR: "failed"}  # the word of a run's status, where it is another
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entered:
-    """What somebody has filled in so far, by the key of a row or a card."""
-
-    choices: Mapping[str, str] = field(default_factory=dict)
-    comments: Mapping[str, str] = field(default_factory=dict)
-    cards: Mapping[str, str] = field(default_factory=dict)
-    ticks: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pick:
-    option: Option
-    weight: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One run with all that can be said about it and to it; a page reads each of it many times."""
-
-    known: BatchRun
-    run: Run
-    asked: FeedbackRequest | None
-    key: str
-    name: str
-    branch: str
-    stop: Stop
-    status: str  # for colours and icons: an answer about to take effect is progress
-    is_open: bool
-    takes_words: bool
-    refusal: str
-    picks: Sequence[Pick]
-    comment: str
-    kind: str
-    files: Sequence[str]
-    decision: FeedbackResponse | None
-    result: Result | None
-    is_in_card: bool = False
-
-    @property
-    def done(self) -> int:
-        if self.stop is Stop.COMPLETED:
-            return self.total
-        before = self.run.frozen_plan.units[: self.run.position]
-        return sum(1 for unit in before if not unit.is_hook)
-
-    @property
-    def total(self) -> int:
-        return len(self.run.frozen_plan.step_keys)
-
-    @property
-    def version(self) -> str:
-        """Changes with what the row shows, so that an equal one is left alone while it is used."""
-        decided = self.decision.pk if self.decision else 0
-        return f"{self.status}-{self.key}-{self.run.position}-{decided}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """Open runs that offer the same options."""
-
-    key: str
-    label: str
-    count: int
-    picks: Sequence[Pick]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
-    row: Row
-    is_on: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """One question that several runs ask."""
-
-    key: str
-    prompt: str
-    questions: Sequence[str]
-    ticks: Sequence[Tick]
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,11 +86,6 @@ class Desk:
         return [result for result in self.results if not result.is_applied]
 
 
-def key_of(known: BatchRun) -> str:
-    """By what a row's fields are named: the request that was seen, else the failed run."""
-    return known.asked.request_id if known.asked else str(known.run.uuid)
-
-
 def desk(
     batch: Batch, actor: Actor, entered: Entered | None = None, results: Sequence[Result] = ()
 ) -> Desk:
@@ -194,18 +100,9 @@ def news(batch: Batch, actor: Actor, since: str) -> Desk:
     version = version_of(batch)
     read = batch_reading.read(batch)
     whole = _desk(read, actor, Entered(), (), version)
-    changed = _changed_since(batch, since)
+    changed = changed_since(batch, since)
     rows = whole.rows if changed is None else [r for r in whole.rows if r.run.pk in changed]
     return replace(whole, rows=rows)
-
-
-def version_of(batch: Batch) -> str:
-    """Changes when a run of the batch moves, or what it asks is answered or taken back."""
-    moved = batch.runs.aggregate(at=Max("updated_at"))["at"]
-    asked = FeedbackRequest.objects.filter(run__batch=batch).aggregate(
-        at=Max("closed_at"), open=Count("pk", filter=Q(status=FeedbackRequest.Status.PENDING))
-    )
-    return f"{_micros(moved)}-{_micros(asked['at'])}-{asked['open']}"
 
 
 def _desk(
@@ -215,7 +112,7 @@ def _desk(
     files = _files(read.batch)
     by_run = {result.run_id: result for result in results if result.run_id}
     rows = [
-        _row(
+        row_of(
             known,
             actor,
             entered,
@@ -225,9 +122,9 @@ def _desk(
         )
         for known in read.rows
     ]
-    cards = _cards(rows, entered)
+    cards = cards_of(rows, entered)
     told_once = {tick.row.run.pk for card in cards for tick in card.ticks}
-    ranked = [replace(row, is_in_card=row.run.pk in told_once) for row in sorted(rows, key=_rank)]
+    ranked = [replace(row, is_in_card=row.run.pk in told_once) for row in sorted(rows, key=rank)]
     counts = read.counts
     # Those that need somebody stand first, so the ones too many stand right behind the limit.
     more = max(0, counts.needs_feedback - MOST_OPEN)
@@ -235,125 +132,13 @@ def _desk(
     return Desk(
         batch=read.batch,
         rows=shown,
-        kinds=_kinds(shown),
+        kinds=kinds_of(shown),
         cards=cards,
         counts=counts,
         version=version,
         lacks_worker=not counts.all_stopped and not beats.worker_is_alive(),
         results=results,
         more=more,
-    )
-
-
-def _row(
-    known: BatchRun,
-    actor: Actor,
-    entered: Entered,
-    *,
-    files: Sequence[str],
-    decision: FeedbackResponse | None,
-    result: Result | None,
-) -> Row:
-    key, member, stop = key_of(known), known.member, known.member.stop
-    # The answer that is on its way, or the last word about a run that has ended.
-    is_told = decision is not None and not member.is_open
-    return Row(
-        known=known,
-        run=known.run,
-        asked=known.asked,
-        key=key,
-        name=member.name,
-        branch=member.branch,
-        stop=stop,
-        status=known.run.status if member.waits_its_turn else _STATUS.get(stop, stop.value),
-        is_open=member.is_open,
-        takes_words=known.asked is not None and known.asked.type == FeedbackType.CLARIFICATION,
-        refusal=_refusal(known, actor),
-        picks=_picks(member.options, entered.choices.get(key, "")),
-        comment=entered.comments.get(key, ""),
-        kind=_kind_key(known),
-        files=files,
-        decision=decision if is_told else None,
-        result=result,
-    )
-
-
-def _refusal(known: BatchRun, actor: Actor) -> str:
-    if not known.member.is_open:
-        return ""
-    if known.asked:
-        return permissions.refusal_to_answer(actor, known.run, known.asked.reviewers)
-    if permissions.may_steer(actor, known.run):
-        return ""
-    return "Retrying and aborting is for operators and for whoever started the run."
-
-
-def _picks(options: Sequence[Option], chosen: str) -> list[Pick]:
-    return [
-        Pick(
-            option=option,
-            weight="stop" if option.action is Action.ABORT else "plain",
-            is_chosen=option.value == chosen,
-        )
-        for option in options
-    ]
-
-
-def _rank(row: Row) -> tuple[int, str, int]:
-    return _ORDER.index(row.stop), row.kind, row.run.pk
-
-
-def _kind_key(known: BatchRun) -> str:
-    if not known.member.is_open:
-        return ""
-    kind = known.member.asks.kind if known.member.asks else ("failed",)
-    return f"{kind[0]}-{crc32(repr(kind).encode()):08x}"
-
-
-def _kinds(rows: Iterable[Row]) -> list[Kind]:
-    """What several runs can be told alike; words are told by a card instead."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.is_open and not row.refusal and row.picks and not row.takes_words:
-            groups.setdefault(row.kind, []).append(row)
-    return [
-        Kind(
-            key=key,
-            label=group[0].asked.feedback_type.label if group[0].asked else "Failed",
-            count=len(group),
-            picks=_picks([pick.option for pick in group[0].picks], ""),
-        )
-        for key, group in groups.items()
-        if len(group) > 1
-    ]
-
-
-def _cards(rows: Iterable[Row], entered: Entered) -> list[Card]:
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        asks = row.known.member.asks
-        if row.takes_words and asks and not row.refusal:
-            groups.setdefault(asks.sameness, []).append(row)
-    return [
-        _card(card_key(sameness), group, entered)
-        for sameness, group in groups.items()
-        if len(group) > 1
-    ]
-
-
-def card_key(sameness: str) -> str:
-    return f"{crc32(sameness.encode()):08x}"
-
-
-def _card(key: str, rows: Sequence[Row], entered: Entered) -> Card:
-    asks = rows[0].known.member.asks
-    ticked = entered.ticks.get(key)
-    return Card(
-        key=key,
-        prompt=asks.prompt if asks else "",
-        questions=[q for q in asks.questions if q != asks.prompt] if asks else (),
-        ticks=[Tick(row=row, is_on=ticked is None or row.key in ticked) for row in rows],
-        text=entered.cards.get(key, ""),
     )
 
 
@@ -372,7 +157,7 @@ def _files(batch: Batch) -> dict[int, list[str]]:
 def _parts(counts: Counts) -> list[Part]:
     going = counts.by_stop[Stop.IN_PROGRESS] - counts.waiting
     shown = [
-        *((_STATUS.get(s, s.value), _WORDS[s], counts.by_stop[s]) for s in Stop if s is not _GOING),
+        *((status_of(s), _WORDS[s], counts.by_stop[s]) for s in Stop if s is not _GOING),
         (_GOING.value, _WORDS[_GOING], going),
         ("pending", "waiting for their turn", counts.waiting),
     ]
@@ -386,28 +171,3 @@ def _parts(counts: Counts) -> list[Part]:
             )
             start += width
     return parts
-
-
-def _changed_since(batch: Batch, version: str) -> set[int] | None:
-    """The runs that changed after a version; None when that cannot be told."""
-    moved, closed, still_open = (*version.split("-"), "", "", "")[:3]
-    if not (moved.isdecimal() and closed.isdecimal()):
-        return None
-    runs = batch.runs.filter(updated_at__gt=_moment(moved) - _OVERLAP)
-    requests = FeedbackRequest.objects.filter(
-        run__batch=batch, closed_at__gt=_moment(closed) - _OVERLAP
-    )
-    changed = {*runs.values_list("pk", flat=True), *requests.values_list("run_id", flat=True)}
-    # An answer that was taken back leaves no trace in either moment.
-    return changed if changed or not still_open else None
-
-
-def _micros(moment: datetime | None) -> int:
-    return int(moment.timestamp() * 1_000_000) if moment else 0
-
-
-def _moment(micros: str) -> datetime:
-    try:
-        return datetime.fromtimestamp(int(micros) / 1_000_000, tz=UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.fromtimestamp(0, tz=UTC)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from feedback.batch_desk import Desk, Entered, card_key, key_of
+from feedback.batch_desk import Desk
 from feedback.batch_reading import BatchRead, BatchRun
+from feedback.batch_rows import Entered, card_key, key_of
 from feedback.domain.batch_answers import Answer, Outcome
 from feedback.models import FeedbackRequest
 from runs.domain.questions import FeedbackType

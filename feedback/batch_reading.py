@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain import batch as rules
+from runs.domain import batch_prompt
 from runs.domain.batch import Asked, Member
 from runs.models import Batch, Run
 
@@ -89,7 +90,7 @@ def aggregate(batch: Batch) -> dict[str, object]:
 
 def prompt(batch: Batch) -> str:
     """The aggregated prompt in the layout of the seeds: markdown, and readable as it is."""
-    return rules.prompt(read(batch).members)
+    return batch_prompt.prompt(read(batch).members)
 
 
 def last_decisions(batch: Batch) -> dict[int, FeedbackResponse]:

@@ -6,8 +6,16 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from feedback import batch_desk, batch_forms, batch_reading, batch_telling, batching
-from feedback.batch_desk import Desk, Entered
+from feedback import (
+    batch_desk,
+    batch_forms,
+    batch_news,
+    batch_reading,
+    batch_telling,
+    batching,
+)
+from feedback.batch_desk import Desk
+from feedback.batch_rows import Entered
 from feedback.batching import Result
 from feedback.finding import find_request
 from runs import accounts, batches
@@ -120,7 +128,7 @@ def _lines_left(text: str, results: list[Result]) -> str:
 
 def _news(request: PageRequest, batch: Batch) -> HttpResponse:
     since = request.GET.get("v", "")
-    if since == batch_desk.version_of(batch):
+    if since == batch_news.version_of(batch):
         return nothing_new()
     desk = batch_desk.news(batch, accounts.actor_of(request.user), since)
     status = STOP_POLLING if desk.is_over else 200

@@ -15,7 +15,7 @@ from feedback.exhibits import Wanted
 from feedback.finding import find_request
 from feedback.forms import AnswerForm
 from feedback.models import FeedbackRequest
-from runs import accounts
+from runs import accounts, conformance
 from runs.domain.errors import FaberError, NotFound, Stale
 from runs.pages import (
     STOP_POLLING,
@@ -171,6 +171,7 @@ def _everything(
         "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
         # Called by the template, so that a part without them does not make them.
         "outlook": partial(showing.answer_outlook, asked),
+        "conformance": partial(conformance.shown_of, asked.run),
         "rounds": partial(rounds.rounds_of, asked),
         "memory": partial(past_failures.memory_of, asked),
         "exhibits": partial(exhibits.exhibits_of, asked, actor, wanted, desk.remarks),

@@ -6,20 +6,23 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
-from feedback import holding
+from feedback import calling, holding
 from feedback.delivering import deliver
 from feedback.github import inbound, polling, webhook
 from feedback.models import (
+    Callback,
     Delivery,
     FeedbackRequest,
     FeedbackResponse,
     InboundComment,
     Listening,
     Webhook,
+    WriteBack,
 )
-from runs import beats, engine, github, queue
+from runs import beats, engine, github, queue, workspaces
 from runs.domain.status import RunStatus
 from runs.github import GitHubError, Permission
 from runs.models import Run, StepAttempt
@@ -27,7 +30,10 @@ from runs.transition import ADVANCE
 
 # What is younger is under way, not broken.
 PATIENCE = timedelta(seconds=30)
+WORKTREES_WANTED = timedelta(days=7)
 MOST = 100
+# A call that was given up longer ago than this is history.
+REMEMBERED = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +46,16 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    return [*_workers(), *_runs(), *_answers(), *_comments(), *_github()]
+    return [
+        *_workers(),
+        *_runs(),
+        *_worktrees(),
+        *_answers(),
+        *_returning(),
+        *_comments(),
+        *_calls(),
+        *_github(),
+    ]
 
 
 def repair(found: list[Finding]) -> int:
@@ -90,7 +105,7 @@ def _runs() -> Iterator[Finding]:
 
 def _idle_runs(before: datetime) -> Iterator[Finding]:
     """Runs that should be asking or doing something, and are not."""
-    quiet = Run.objects.filter(updated_at__lt=before).defer("plan")
+    quiet = Run.objects.filter(updated_at__lt=before, mirrors="").defer("plan")
     asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
     for run in asking.exclude(requests__status=FeedbackRequest.Status.PENDING).exclude(
         requests__responses__state=FeedbackResponse.State.HELD
@@ -111,6 +126,23 @@ def _idle_runs(before: datetime) -> Iterator[Finding]:
         )
 
 
+def _worktrees() -> Iterator[Finding]:
+    """Worktrees that nobody works in any more; a fresh one may still be wanted."""
+    before = timezone.now() - WORKTREES_WANTED
+    for run in workspaces.left_behind(MOST):
+        if not run.worktree_kept and (run.completed_at is None or run.completed_at > before):
+            continue
+        yield Finding(
+            what=f"The worktree of {run.run_id} is kept: {workspaces.root_of(run)}",
+            cause=run.worktree_kept or f"the run was {run.state.label}",
+            since=run.completed_at,
+            repair="Save what is in it, then remove it on the page of the run."
+            if run.worktree_kept
+            else "Remove it, unless something in it is not committed; its branch stays.",
+            fix=None if run.worktree_kept else partial(workspaces.discard, run),
+        )
+
+
 def _answers() -> Iterator[Finding]:
     late = FeedbackResponse.objects.filter(
         state=FeedbackResponse.State.HELD, held_until__lt=timezone.now() - PATIENCE
@@ -122,6 +154,19 @@ def _answers() -> Iterator[Finding]:
             since=response.held_until,
             repair="Let it take effect.",
             fix=partial(holding.take_effect, response.pk),
+        )
+
+
+def _returning() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    due = WriteBack.objects.filter(is_due=True, created_at__lt=before)
+    for row in due.select_related("response__request__run").order_by("pk")[:MOST]:
+        request = row.response.request
+        yield Finding(
+            what=f"The answer to {request.request_id} is not in {request.run.mirrors}",
+            cause=row.last_error or "no `faber sync` looks after that directory",
+            since=row.created_at,
+            repair="Start `faber sync` for it; the answer is written once.",
         )
 
 
@@ -151,6 +196,23 @@ def _comments() -> Iterator[Finding]:
             since=kept.received_at,
             repair="Read it.",
             fix=webhook.read_new,
+        )
+
+
+def _calls() -> Iterator[Finding]:
+    now = timezone.now()
+    stuck = Q(is_due=True) & (~Q(last_error="") | Q(next_try_at__lt=now - PATIENCE))
+    given_up = Q(is_due=False, attempts__gte=calling.TRIES, next_try_at__gt=now - REMEMBERED)
+    rows = Callback.objects.filter(stuck | given_up, delivered_at=None).select_related("request")
+    for callback in rows.order_by("pk")[:MOST]:
+        yield Finding(
+            what=f"The program that asked {callback.request.request_id} was not called back",
+            cause=callback.last_error or "its job is gone",
+            since=callback.request.closed_at,
+            repair="Call it again."
+            if callback.is_due
+            else f"Nobody tries any more, after {callback.attempts} calls. Call it again.",
+            fix=partial(calling.call_now, callback.pk),
         )
 
 

@@ -10,12 +10,12 @@ from pathlib import PurePosixPath
 
 from django.utils.http import urlencode
 
-from feedback.domain.differences import Difference, Hunk, compare
 from feedback.domain.rendered_differences import Pair, compare_rendered
 from feedback.forms import RemarkForm
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
 from runs import rendering
 from runs.domain.actors import Actor
+from runs.domain.differences import Difference, Hunk, compare
 from runs.models import Artifact
 
 LINES_AT_ONCE = 2000

@@ -26,7 +26,7 @@ def take_effect(response_pk: int) -> bool:
         if not _claim(response_pk, _TAKEN):
             return False
         response = FeedbackResponse.objects.get(pk=response_pk)
-        carry_out(run, request, response, _author(response))
+        carry_out(run, request, response, author_of(response))
     return True
 
 
@@ -78,7 +78,8 @@ def _held_by(request: FeedbackRequest, actor: Actor) -> FeedbackResponse:
     return decision
 
 
-def _author(response: FeedbackResponse) -> Actor:
+def author_of(response: FeedbackResponse) -> Actor:
+    """Whoever gave an answer, as it is on record."""
     by = response.provided_by
     return Actor(
         name=response.who,

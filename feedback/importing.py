@@ -1,182 +1,199 @@
 """Takes a run directory in as a run of this site."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 
-from feedback import asking
+from feedback import asking, restoring
+from feedback.asking import WEIGHT_OF_A_STEP
+from feedback.directories import Directory, Told, read_directory, runs_below
 from feedback.domain.past_requests import Answer, Request
-from feedback.domain.retelling import Standing, retell
-from feedback.domain.run_directory import EventFound, Metadata, PhaseFound, State, T, read
+from feedback.domain.record_found import Record
+from feedback.domain.retelling import Standing, check_identity, retell
+from feedback.domain.run_directory import Metadata, PhaseFound
 from feedback.models import FeedbackRequest
 from feedback.shapes import option_shape
-from runs.domain.errors import Invalid, NotFound, Problem, Refused
+from runs import records
+from runs.domain import carrying
+from runs.domain.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.events import ALIASES, chain
 from runs.domain.ids import make_run_id
 from runs.domain.notes import Notes
 from runs.domain.phases import Phase
+from runs.domain.plan import Plan
 from runs.models import Event, Project, Run
-from runs.terminal.inputs import parse_json, read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """An event as it was read, and the document that is kept of it."""
+class Imported:
+    """A run that was taken in, and where its documents disagreed; or why it was not."""
 
-    found: EventFound
-    document: dict[str, object]
+    folder: Path
+    run: Run | None = None
+    notes: Sequence[Problem] = ()
+    error: FaberError | None = None
 
 
-def take_in(folder: Path) -> Run:
+def take_in_all(folder: Path) -> list[Imported]:
+    """Every run below a folder, each on its own: one that is refused keeps none of the others."""
+    folders = runs_below(folder)
+    if not folders:
+        raise Invalid([Problem(str(folder), "holds no run")])
+    return [_attempted(each, place) for each, place in folders.items()]
+
+
+def _attempted(folder: Path, place: str) -> Imported:
+    try:
+        return take_in(folder, place=place)
+    except FaberError as error:
+        return Imported(folder=folder, error=error)
+
+
+def take_in(folder: Path, *, place: str = "") -> Imported:
     """Import one run, with its history and its requests; raises Invalid with every problem."""
-    base = _run_folder(folder)
-    notes = Notes()
-    state = _document(base / "state.json", State, notes)
-    metadata = _document(base / "metadata.json", Metadata, notes)
-    events = _events(base / "events", notes)
-    if notes.problems or state is None or metadata is None:
-        raise Invalid(notes.problems)
-    standing = retell(state, metadata, [told.found for told in events])
+    found = read_directory(folder, place=place)
+    with storing(folder):
+        if found.record and found.metadata.plan:
+            run = _restored(found, found.record, found.metadata.plan)
+            return Imported(folder=folder, run=run, notes=found.notes)
+        standing = retell(found.state, found.metadata, [told.found for told in found.events])
+        run = make_run(found, standing)
+        carry_along(run, found)
+    return Imported(folder=folder, run=run, notes=[*found.notes, *standing.notes])
+
+
+@contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """One transaction; what the database refuses is wrong with the directory."""
     try:
         with transaction.atomic():
-            _check_unknown(state, standing)
-            run = _run(state, metadata, standing)
-            _keep_events(run, events)
-            for request in standing.requests:
-                _keep_request(run, request)
-    except DataError as error:  # PostgreSQL keeps no NUL
+            yield
+    except (DataError, IntegrityError) as error:
         why = str(error).partition("\n")[0]
-        raise Invalid([Problem(str(base), f"cannot be stored: {why}")]) from error
+        raise Invalid([Problem(str(folder), f"cannot be stored: {why}")]) from error
+
+
+def make_run(found: Directory, standing: Standing, **fields: object) -> Run:
+    """The rows of a run as its directory tells it, in the caller's transaction."""
+    check_unknown(found, [request.request_id for request in standing.requests])
+    project = project_of(found)
+    run = Run.objects.create(
+        **{**_plain_fields(found, project), **standing_fields(found, standing), **fields}
+    )
+    keep_events(run, found.events)
+    for request in standing.requests:
+        keep_request(run, request)
     return run
 
 
-def _run_folder(folder: Path) -> Path:
-    """The folder itself when it is a run's, else the one run that lies below it."""
-    if not folder.is_dir():
-        raise NotFound(f"There is no folder {folder}.")
-    if any((folder / name).exists() for name in ("state.json", "metadata.json", "events")):
-        return folder
-    below = [path.parent for path in sorted(folder.glob("*/*/*/state.json"))]
-    if len(below) != 1:
-        found = f"holds {len(below)} runs; name one" if below else "holds no run"
-        raise Invalid([Problem(str(folder), found)])
-    return below[0]
-
-
-def _document(file: Path, kind: type[T], notes: Notes) -> T | None:
-    found = _read(file, file.name, notes)
-    if found is None:
-        return None
-    value, problems = read(kind, found[0])
-    notes.problems.extend(_placed(file.name, problem) for problem in problems)
-    return value
-
-
-def _events(folder: Path, notes: Notes) -> list[_Told]:
-    if not folder.is_dir():
-        notes.refuse("events", "is missing")
-        return []
-    told = []
-    for file in sorted(folder.glob("*.json")):
-        place = f"events/{file.name}"
-        if (found := _read(file, place, notes)) is None:
-            continue
-        text, document = found
-        event, problems = read(EventFound, text)
-        notes.problems.extend(_placed(place, problem) for problem in problems)
-        if event and isinstance(document, dict):
-            _check_name(file, event, notes)
-            told.append(_Told(found=event, document=document))
-    told.sort(key=lambda one: one.found.event_id)
-    _check_numbers([one.found.event_id for one in told], notes)
-    return told
-
-
-def _read(file: Path, place: str, notes: Notes) -> tuple[str, object] | None:
-    try:
-        text = read_text(str(file))
-    except NotFound:
-        notes.refuse(place, "is missing or cannot be read")
-        return None
-    except Invalid as error:
-        notes.problems.extend(Problem(place, problem.message) for problem in error.problems)
-        return None
-    try:
-        return text, parse_json(text)
-    except Invalid as error:
-        notes.problems.extend(_placed(place, problem) for problem in error.problems)
-        return None
-
-
-def _placed(place: str, problem: Problem) -> Problem:
-    return Problem(": ".join(filter(None, [place, problem.place])), problem.message)
-
-
-def _check_name(file: Path, event: EventFound, notes: Notes) -> None:
-    number = file.name.partition("-")[0]
-    if number.isdecimal() and int(number) != event.event_id:
-        notes.refuse(f"events/{file.name}", f"holds event {event.event_id}")
-
-
-def _check_numbers(numbers: Sequence[int], notes: Notes) -> None:
-    """A history with a gap cannot be told from one that somebody shortened."""
+def _restored(found: Directory, record: Record, plan: Plan) -> Run:
+    """A run that a site of ours exported, with everything it had on record there."""
+    notes = Notes()
+    check_identity(found.state, found.metadata, [told.found for told in found.events], notes)
     if notes.problems:
-        return  # an unreadable event is not a missing one
-    for expected, number in enumerate(numbers, start=1):
-        if number != expected:
-            what = "is there twice" if number < expected else "is missing"
-            notes.refuse("events", f"event {min(number, expected)} {what}")
-            return
+        raise Invalid(notes.problems)
+    restoring.check(record, plan)
+    contents = restoring.contents_of(found.folder, record)
+    check_unknown(found, [request.request_id for request in record.requests])
+    project = project_of(found)
+    told = {"plan": plan.dump(), "plan_hash": plan.digest, **_moving_fields(found)}
+    run = Run.objects.create(
+        **{**_plain_fields(found, project), **told, **restoring.fields_of(record.run, project)}
+    )
+    keep_events(run, found.events)
+    restoring.restore(run, record, contents)
+    carry_along(run, found)
+    return run
 
 
-def _check_unknown(state: State, standing: Standing) -> None:
-    uuid = state.run_id.rpartition("/")[2]
-    if Run.objects.filter(uuid=uuid).exists():
-        raise Refused(f"The run {state.run_id} is already here.")
-    names = [request.request_id for request in standing.requests]
-    known = FeedbackRequest.objects.filter(request_id__in=names).select_related("run").first()
-    if known:
+def carry_along(run: Run, found: Directory) -> None:
+    """Keep what the documents say and no row has a place for."""
+    run.carried = {}
+    run.carried = carrying.left_over(
+        state=dict(found.raw_state),
+        metadata=dict(found.raw_metadata),
+        rendered_state=records.state_of(run),
+        rendered_metadata=records.metadata_of(run),
+    )
+    run.save(update_fields=["carried"])
+
+
+def check_unknown(found: Directory, request_ids: Sequence[str]) -> None:
+    run_id = found.state.run_id
+    if Run.objects.filter(uuid=run_id.rpartition("/")[2]).exists():
+        raise Refused(f"The run {run_id} is already here.")
+    check_new(*request_ids)
+
+
+def check_new(*request_ids: str) -> None:
+    asked = FeedbackRequest.objects.filter(request_id__in=request_ids).select_related("run")
+    if known := asked.first():
         raise Refused(f"The request {known.request_id} is already here, of {known.run.run_id}.")
 
 
-def _run(state: State, metadata: Metadata, standing: Standing) -> Run:
-    ended = state.completed_at or state.cancelled_at or state.updated_at
+def _plain_fields(found: Directory, project: Project) -> dict[str, object]:
+    """What the documents say plainly and nothing changes afterwards."""
+    run_id, metadata = found.state.run_id, found.metadata
     rerun_of = metadata.relationships.rerun_of
-    return Run.objects.create(
-        uuid=UUID(state.run_id.rpartition("/")[2]),
-        run_id=state.run_id,
-        project=_project(state.run_id, metadata.project),
-        work_id=metadata.work_id or "",
-        target=metadata.target or "",
-        workflow_id=metadata.workflow_id,
-        workflow_ref=metadata.workflow_id,
-        autonomy=metadata.autonomy.value,
-        workspace=metadata.workspace or str(metadata.environment.get("working_directory", "")),
-        prompt=metadata.additional_instructions or "",
-        inputs=metadata.inputs,
-        phases=[phase.value for phase in metadata.phases],
-        plan=standing.plan.dump(),
-        plan_hash=standing.plan.digest,
-        status=state.status.value,
-        position=standing.position,
-        entered_phase=standing.entered_phase,
-        approvals=dict(standing.approvals),
-        retry_count=state.phases.get(Phase.EVALUATE, PhaseFound()).retry_count,
-        artifacts=state.artifacts,
-        error=standing.error,
-        started_by=metadata.created_by,
-        environment=metadata.environment,
-        rerun_of=Run.objects.filter(run_id=rerun_of).first() if rerun_of else None,
-        created_at=metadata.created_at,
-        updated_at=state.updated_at,
-        completed_at=ended if state.status.is_final else state.completed_at,
-    )
+    return {
+        "uuid": UUID(run_id.rpartition("/")[2]),
+        "run_id": run_id,
+        "project": project,
+        "work_id": metadata.work_id or "",
+        "target": metadata.target or "",
+        "workflow_id": metadata.workflow_id,
+        "workflow_ref": metadata.workflow_id,
+        "autonomy": metadata.autonomy.value,
+        "workspace": _workspace(metadata),
+        "prompt": metadata.additional_instructions or "",
+        "inputs": metadata.inputs,
+        "phases": [phase.value for phase in metadata.phases],
+        "started_by": metadata.created_by,
+        "environment": metadata.environment,
+        "rerun_of": Run.objects.filter(run_id=rerun_of).first() if rerun_of else None,
+        "created_at": metadata.created_at,
+    }
 
 
-def _project(run_id: str, named: str | None) -> Project:
+def _moving_fields(found: Directory) -> dict[str, object]:
+    """What the state says plainly."""
+    state = found.state
+    updated = state.updated_at or found.metadata.created_at
+    ended = state.completed_at or state.cancelled_at or updated
+    return {
+        "status": state.status.value,
+        "retry_count": state.phases.get(Phase.EVALUATE, PhaseFound()).retry_count,
+        "artifacts": state.artifacts,
+        "updated_at": updated,
+        "completed_at": ended if state.status.is_final else state.completed_at,
+    }
+
+
+def standing_fields(found: Directory, standing: Standing) -> dict[str, object]:
+    """What changes while a run goes on, as its directory tells it now."""
+    return {
+        **_moving_fields(found),
+        "plan": standing.plan.dump(),
+        "plan_hash": standing.plan.digest,
+        "position": standing.position,
+        "entered_phase": standing.entered_phase,
+        "approvals": dict(standing.approvals),
+        "error": standing.error,
+    }
+
+
+def _workspace(metadata: Metadata) -> str:
+    told = str(metadata.workspace or metadata.environment.get("working_directory") or "")[:1000]
+    # A path that is not full has no meaning here: rows keep so what lies in the data directory.
+    return told if told.startswith("/") else ""
+
+
+def project_of(found: Directory) -> Project:
+    run_id, named = found.state.run_id, found.metadata.project
     uuid = UUID(run_id.rpartition("/")[2])
     fits = named is not None and named.count("/") == 1 and make_run_id(named, uuid) == run_id
     name = named if named and fits else run_id.rpartition("/")[0]
@@ -184,7 +201,7 @@ def _project(run_id: str, named: str | None) -> Project:
     return known or Project.objects.create(name=name)
 
 
-def _keep_events(run: Run, events: Sequence[_Told]) -> None:
+def keep_events(run: Run, events: Sequence[Told]) -> None:
     """Rows as the history itself would write them, chained anew."""
     rows = []
     for told in events:
@@ -205,11 +222,13 @@ def _keep_events(run: Run, events: Sequence[_Told]) -> None:
             )
         )
     Event.objects.bulk_create(rows, batch_size=500)
-    run.save(update_fields=["last_event_id", "last_event_at", "last_event_hash"])
+    run.told_elsewhere = run.last_event_id
+    run.save(update_fields=["last_event_id", "last_event_at", "last_event_hash", "told_elsewhere"])
 
 
-def _keep_request(run: Run, request: Request) -> None:
+def keep_request(run: Run, request: Request) -> FeedbackRequest:
     question, point = request.question, request.point
+    behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
     row = FeedbackRequest(
         request_id=request.request_id,
         run=run,
@@ -226,18 +245,21 @@ def _keep_request(run: Run, request: Request) -> None:
         quorum=question.quorum,
         shown_on_cli=request.shown_on_cli,
         requested_at=request.requested_at,
+        ranked_at=request.requested_at,
     )
     if request.is_pending:
+        row.steps_behind, row.ranked_at = behind, row.requested_at - behind * WEIGHT_OF_A_STEP
         row.seal = asking.seal_of(row, (), run.plan_hash)
     else:
         row.status = FeedbackRequest.Status.ANSWERED
         row.closed_at = request.answers[-1].received_at
     row.save(force_insert=True)
     for answer in request.answers:
-        _keep_answer(row, answer)
+        keep_answer(row, answer)
+    return row
 
 
-def _keep_answer(request: FeedbackRequest, answer: Answer) -> None:
+def keep_answer(request: FeedbackRequest, answer: Answer) -> None:
     # Without a seal: nobody here knows what its author saw.
     request.responses.create(
         response=answer.response,

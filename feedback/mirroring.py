@@ -1,8 +1,6 @@
 """Keeps in mind what is to be said on issues; it is said by `delivering`, after the commit."""
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models import F
@@ -11,29 +9,17 @@ from django.utils import timezone
 from feedback import listening
 from feedback.models import Delivery, FeedbackRequest, InboundComment
 from runs import github, queue
+from runs.github import Place
 from runs.models import Run
 
 DELIVER = "feedback.tasks.deliver"
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-_LARGEST_NUMBER = 2**31 - 1
 # How long a due comment may wait for its job before the sweep queues another.
 _PATIENCE = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    repository: str
-    issue: int
-
-
 def place_of(run: Run) -> Place | None:
     """The issue a run is about; None where GitHub is off or the run has no issue."""
-    if not github.is_on() or not run.work_id.isdecimal():
-        return None
-    number = int(run.work_id)
-    if not _REPOSITORY.fullmatch(run.project.name) or not 0 < number <= _LARGEST_NUMBER:
-        return None
-    return Place(repository=run.project.name, issue=number)
+    return github.place_of(run.project.name, run.work_id)
 
 
 def show(request: FeedbackRequest) -> None:

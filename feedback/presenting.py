@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.shapes import request_url
 from runs.domain.questions import FeedbackType
-from runs.models import Artifact
+from runs.models import Artifact, Run
 from runs.terminal.layout import card, clean, one_line
 
 TITLE = "🎯 FABER: Feedback Required"
@@ -49,6 +49,11 @@ def where_to_answer(request: FeedbackRequest) -> str:
             f"  {request_url(request)}",
         ]
     )
+
+
+def waits_for_sync(run: Run) -> str:
+    """For whoever answered a run that is executed elsewhere."""
+    return f"The answer is on record; `faber sync` writes it to {run.mirrors}."
 
 
 def _body(request: FeedbackRequest) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from feedback.domain import ledger
-from feedback.domain.differences import Hunk
 from feedback.exhibits import difference_between
 from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.differences import Hunk
 from runs.domain.questions import Action
 from runs.models import Artifact
 

@@ -1,6 +1,7 @@
 """Requests and responses as plain values, in the shapes programs rely on."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -73,7 +74,30 @@ def _comment_url(request: FeedbackRequest) -> str | None:
 
 
 def request_shape(request: FeedbackRequest) -> dict[str, object]:
-    """Request JSON of the contract."""
+    return request_shapes([request])[0]
+
+
+def request_shapes(requests: Sequence[FeedbackRequest]) -> list[dict[str, object]]:
+    """Request JSON of each; how many queries that takes depends on what came with the rows."""
+    shown = _shown(requests)
+    return [_request_shape(request, shown[request.pk]) for request in requests]
+
+
+_Revision = tuple[str, int, str]
+
+
+def _shown(requests: Sequence[FeedbackRequest]) -> Mapping[int, list[_Revision]]:
+    """What each request shows, without the content of any file."""
+    rows = FeedbackRequest.artifacts.through.objects.filter(feedbackrequest__in=requests)
+    shown: dict[int, list[_Revision]] = defaultdict(list)
+    for pk, path, revision, sha256 in rows.order_by(
+        "artifact__path", "artifact__revision"
+    ).values_list("feedbackrequest_id", "artifact__path", "artifact__revision", "artifact__sha256"):
+        shown[pk].append((path, revision, sha256))
+    return shown
+
+
+def _request_shape(request: FeedbackRequest, shown: Sequence[_Revision]) -> dict[str, object]:
     decision = request.decision
     url = request_url(request)
     return {
@@ -90,12 +114,12 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
         "context": request.context,
         "artifacts": [
             {
-                "path": artifact.path,
-                "revision": artifact.revision,
-                "sha256": artifact.sha256,
-                "url": f"{url}artifacts/{artifact.revision}/{artifact.path}",
+                "path": path,
+                "revision": revision,
+                "sha256": sha256,
+                "url": f"{url}artifacts/{revision}/{path}",
             }
-            for artifact in request.artifacts.defer("content")
+            for path, revision, sha256 in shown
         ],
         "resume_point": request.resume_point,
         "phase": request.phase,

@@ -10,7 +10,7 @@ from feedback import inbox, reviewing
 from feedback.answering import standing
 from feedback.finding import find_request
 from feedback.forms import AnswerForm
-from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
+from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
 from runs import permissions
 from runs import showing as runs_shown
 from runs.domain.actors import Actor
@@ -56,11 +56,17 @@ class Desk:
     remarks: Sequence[ReviewComment]
     progress: runs_shown.Progress
     following: FeedbackRequest | None
+    returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
 
     @property
     def is_open(self) -> bool:
         return self.asked.status == _PENDING
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something can still change that nobody does on this page."""
+        return self.is_open or any(row.is_due for row in self.returning)
 
 
 def find(request_id: str) -> FeedbackRequest:
@@ -71,7 +77,8 @@ def find(request_id: str) -> FeedbackRequest:
 
 def version_of(asked: FeedbackRequest) -> str:
     states = "".join(response.state[0] for response in asked.responses.all())
-    return f"{asked.status}-{states or 0}"
+    due = sum(row.is_due for row in _returning(asked)) if asked.run.mirrors else 0
+    return f"{asked.status}-{states or 0}{'-due' if due else ''}"
 
 
 def desk(
@@ -92,8 +99,14 @@ def desk(
         remarks=list(reviewing.remarks_of(asked, user)) if is_open else (),
         progress=runs_shown.progress_of(asked.run),
         following=None if is_open else inbox.following(asked, actor),
+        returning=_returning(asked) if asked.run.mirrors else (),
         version=version_of(asked),
     )
+
+
+def _returning(asked: FeedbackRequest) -> list[WriteBack]:
+    rows = WriteBack.objects.filter(response__request=asked).select_related("response")
+    return list(rows.order_by("pk"))
 
 
 def evidence_of(asked: FeedbackRequest) -> Evidence:
@@ -148,8 +161,8 @@ def answer_outlook(asked: FeedbackRequest) -> Outlook | None:
 
 def _standing(asked: FeedbackRequest) -> Standing | None:
     run, attempt = asked.run, asked.attempt
-    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None:
-        return None
+    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None or run.mirrors:
+        return None  # what follows is known only to whoever executes it
     response = attempt.response if attempt else None
     return Standing(
         plan=run.frozen_plan,

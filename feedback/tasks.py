@@ -1,6 +1,6 @@
 """What the worker runs for requests, answers and comments."""
 
-from feedback import batch_telling, delivering, holding
+from feedback import batch_telling, calling, delivering, holding
 from feedback.github import inbound, polling, webhook
 from runs.models import Batch
 
@@ -12,6 +12,10 @@ def take_effect(response_pk: int) -> None:
 
 def deliver(delivery_pk: int) -> None:
     delivering.deliver(delivery_pk)
+
+
+def call_back(callback_pk: int) -> None:
+    calling.call(callback_pk)
 
 
 def read_webhooks() -> None:

@@ -2,26 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from django.conf import settings
-
 from feedback.domain import comments
 from feedback.domain.comments import Decision, Link, RunShown, Shown, Standing
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse
 from feedback.shapes import request_url
 from runs import records
+from runs.concealing import concealed
 from runs.domain import state
 from runs.domain.actors import Source
 from runs.domain.errors import FaberError
-from runs.domain.redaction import redact
 from runs.models import Run
-
-_SECRETS = (
-    "SECRET_KEY",
-    "FABER_GITHUB_TOKEN",
-    "FABER_GITHUB_APP_KEY",
-    "FABER_GITHUB_WEBHOOK_SECRET",
-    "FABER_GITHUB_CLIENT_SECRET",
-)
 
 
 def comment(delivery: Delivery) -> str:
@@ -32,7 +22,7 @@ def comment(delivery: Delivery) -> str:
         body = _marked(status([delivery.run]), delivery.mark)
     else:
         body = _marked(delivery.body, delivery.mark)
-    return redact(body, (str(getattr(settings, name)) for name in _SECRETS))
+    return concealed(body)
 
 
 def shown(request: FeedbackRequest) -> Shown:

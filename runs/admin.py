@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -11,7 +11,11 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django_q.models import Failure, OrmQ, Schedule, Success
 
-from runs.models import Event, Project, Run, StepAttempt
+from runs.domain import usage
+from runs.models import ContextPackage, Event, Project, Run, StepAttempt
+from runs.signing_in import PatientAdminForm
+
+admin.site.login_form = PatientAdminForm
 
 # Their pages unpickle what is in the queue: whoever could write there could run code here.
 for unpickled in (Failure, OrmQ, Schedule, Success):
@@ -125,14 +129,37 @@ class StepAttemptAdmin(OfARunAdmin):
         "action",
         "status",
         "result",
+        "cost",
         "started_at",
     ]
     list_filter = ["status", "result", "phase", "is_hook", "is_remote", "started_at"]
-    search_fields = ["run__run_id", "step", "worker"]
+    search_fields = ["run__run_id", "step", "worker", "session"]
     date_hierarchy = "started_at"
+
+    @admin.display(description="cost")
+    def cost(self, attempt: StepAttempt) -> str:
+        return usage.spoken(attempt.usage)
 
     def page_of(self, row: StepAttempt) -> str:
         return reverse("run-output", args=[row.run.run_id, row.pk])
+
+
+@admin.register(ContextPackage)
+class ContextPackageAdmin(OfARunAdmin):
+    list_display = ["run", "page", "attempt", "digest", "created_at"]
+    list_filter = ["created_at"]
+    search_fields = ["run__run_id", "digest"]
+    date_hierarchy = "created_at"
+    raw_id_fields = ["run", "attempt"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ContextPackage]:
+        packages: QuerySet[ContextPackage] = super().get_queryset(request)
+        earlier = ContextPackage.objects.filter(run=OuterRef("run"), pk__lte=OuterRef("pk"))
+        counted = earlier.order_by().values("run").annotate(count=Count("pk")).values("count")
+        return packages.select_related("attempt").annotate(number=Subquery(counted))
+
+    def page_of(self, row: Any) -> str:
+        return reverse("run-package", args=[row.run.run_id, row.number])
 
 
 @admin.register(Event)

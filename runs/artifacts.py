@@ -14,7 +14,7 @@ LARGEST = 5 * 1024 * 1024
 
 # The keys of a response's details that become the run's artifacts.
 NAMED = ("spec_path", "branch_name", "pr_url", "pr_number", "artifact_path")
-_FILES = ("spec_path", "artifact_path")
+FILES = ("spec_path", "artifact_path")
 _TOLD = {
     "branch_name": EventType.BRANCH_CREATE,
     "pr_url": EventType.PR_CREATE,
@@ -37,20 +37,31 @@ def named_by(result: Result) -> dict[str, object]:
 
 def collect(workspace: Path, unit: Unit, result: Result) -> tuple[Found, ...]:
     """Read the files that the step declares or its response names."""
-    paths = [unit.step.artifact, *(result.details.get(key) for key in _FILES)]
+    paths = [
+        unit.step.artifact,
+        *(result.details.get(key) for key in FILES),
+        *(piece.artifact for piece in unit.step.evidence),
+    ]
     wanted = dict.fromkeys(str(path) for path in paths if path)
-    return tuple(_read(workspace, path) for path in wanted)
+    return tuple(read_named(workspace, path) for path in wanted)
 
 
-def _read(workspace: Path, named: str) -> Found:
+def inside(workspace: Path, named: str) -> Path | None:
+    """The file that is meant, with every link followed; None when that leads out."""
     root = workspace.resolve()
     # The seeds write `/specs/x.md` for a path from the root of the work tree.
     absolute = Path(named)
-    inside = absolute.is_absolute() and absolute.resolve().is_relative_to(root)
-    file = (absolute if inside else root / named.lstrip("/")).resolve()
-    if not file.is_relative_to(root):
+    is_inside = absolute.is_absolute() and absolute.resolve().is_relative_to(root)
+    file = (absolute if is_inside else root / named.lstrip("/")).resolve()
+    return file if file.is_relative_to(root) else None
+
+
+def read_named(workspace: Path, named: str) -> Found:
+    """A file of a work tree by the name somebody gave it."""
+    file = inside(workspace, named)
+    if file is None:
         return Found(path=named, content=None, note="is outside the workspace")
-    path = str(file.relative_to(root))
+    path = str(file.relative_to(workspace.resolve()))
     try:
         if file.stat().st_size > LARGEST:
             return Found(path=path, content=None, note=f"is larger than {LARGEST} bytes")

@@ -1,4 +1,4 @@
-"""Starts many runs together and lets them go in turn; each then goes its own way."""
+"""Starts many runs together, of which some wait for their turn; each then goes its own way."""
 
 import os
 from collections.abc import Sequence
@@ -8,13 +8,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from runs import engine, starting
+from runs import engine, starting, turns
 from runs.domain import batch as rules
 from runs.domain.actors import Actor
 from runs.domain.errors import Invalid, NotFound, Problem
 from runs.domain.ids import check_work_id
-from runs.domain.status import RunStatus
-from runs.models import Batch, Run
+from runs.models import Batch
 from runs.starting import Wish
 
 AT_ONCE = rules.AT_ONCE
@@ -49,7 +48,7 @@ def start(wanted: BatchWish, actor: Actor) -> Batch:
             started_by_user_id=actor.user_id,
         )
         for number, order in enumerate(orders):
-            engine.start(replace(order, batch=batch), waits=number >= at_once)
+            turns.start(replace(order, batch=batch), waits=number >= at_once)
     return batch
 
 
@@ -66,25 +65,6 @@ def find(batch_id: str) -> Batch:
 
 def batch_url(batch: Batch) -> str:
     return f"{settings.FABER_BASE_URL}/batches/{batch.batch_id}/"
-
-
-def give_turns(batch_pk: int) -> int:
-    """Let as many waiting runs begin as the limit allows; tells how many did."""
-    with transaction.atomic():
-        # The batch's lock comes before any run's: two who give turns do not give one twice.
-        batch = Batch.objects.select_for_update().get(pk=batch_pk)
-        busy = batch.runs.filter(status=RunStatus.IN_PROGRESS).count()
-        free = max(0, batch.concurrency - busy)
-        waiting = batch.runs.filter(status=RunStatus.PENDING).order_by("pk")
-        return sum(engine.begin(pk) for pk in waiting.values_list("pk", flat=True)[:free])
-
-
-def catch_up(most: int = 100) -> int:
-    """Give the turns that should have been given while nobody was there to do it."""
-    waiting = Run.objects.filter(status=RunStatus.PENDING, batch__isnull=False)
-    batches = waiting.order_by("batch__pk").values_list("batch__pk", flat=True).distinct()
-    begun = [give_turns(pk) for pk in list(batches[:most])]
-    return sum(begun)
 
 
 def _wishes(wanted: BatchWish) -> list[Wish]:

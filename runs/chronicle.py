@@ -14,7 +14,7 @@ NEWEST = 20
 KINDS: Mapping[str, tuple[str, ...]] = {
     "workflow": ("workflow_",),
     "phases": ("phase_", "retry_loop_", "checkpoint"),
-    "steps": ("step_", "retry_attempt", "skill_", "agent_", "hook_"),
+    "steps": ("step_", "retry_attempt", "skill_", "agent_", "hook_", "divergence"),
     "decisions": ("feedback_", "approval_", "decision_"),
     "artifacts": ("artifact_", "spec_", "docs_", "test_", "commit_", "branch_", "pr_"),
 }

@@ -79,7 +79,7 @@ class FaberCommand(BaseCommand):
         as_json: bool = options.pop("json", False)
         _print_whatever_the_locale()
         try:
-            _ensure_database()
+            self.prepare()
             answer = self.reply(**options)
         except FaberError as error:
             self._refuse(error, as_json=as_json)
@@ -93,6 +93,11 @@ class FaberCommand(BaseCommand):
             self.stdout.write(answer.text)
         if answer.exit_code:
             sys.exit(answer.exit_code)
+
+    def prepare(self) -> None:
+        """A first command on a fresh data directory just works, without `faber up` before it."""
+        if "django_migrations" not in connection.introspection.table_names():
+            upgrading.bring_up_to_date()
 
     @property
     def in_colour(self) -> bool:
@@ -140,12 +145,6 @@ def verdict_reply(errors: Sequence[Problem], warnings: Sequence[Problem], **more
         text="\n".join(lines if errors else [*lines, "valid"]),
         exit_code=USAGE if errors else DONE,
     )
-
-
-def _ensure_database() -> None:
-    """A first command on a fresh data directory just works, without `faber up` before it."""
-    if "django_migrations" not in connection.introspection.table_names():
-        upgrading.bring_up_to_date()
 
 
 def _print_whatever_the_locale() -> None:

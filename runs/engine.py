@@ -1,46 +1,44 @@
 """The only module that changes a run: start, claim, settle, resume, cancel."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from uuid import UUID, uuid4
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.utils import timezone
 
-from runs import artifacts, queue, recording, recovery
-from runs.domain import planner, results, telling
+from runs import artifacts, launch, queue, recording, recovery
+from runs.domain import divergence, planner, results, telling
 from runs.domain.actors import Actor
 from runs.domain.errors import Refused
 from runs.domain.events import Entry
-from runs.domain.ids import make_run_id
 from runs.domain.phases import Phase
 from runs.domain.plan import Plan, Unit
-from runs.domain.planner import Decision
+from runs.domain.planner import Decision, Facts
 from runs.domain.questions import Action, Gate, Question
 from runs.domain.status import RunStatus
 from runs.executors.orders import Outcome
-from runs.models import Batch, Project, Run, StepAttempt
-from runs.transition import ADVANCE, Transition, lease_end
+from runs.launch import Start, Worktree
+from runs.models import Run, StepAttempt
+from runs.prepared import Prepared
+from runs.transition import ADVANCE, GIVE_TURNS, PLAN_CHANGED, Transition, lease_end
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """Everything a run is started with; nothing of it changes afterwards."""
-
-    plan: Plan
-    project: Project
-    workspace: Path
-    actor: Actor
-    workflow_ref: str = ""
-    work_id: str = ""
-    target: str = ""
-    prompt: str = ""
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, object] = field(default_factory=dict)
-    rerun_of: Run | None = None
-    changes: Mapping[str, object] = field(default_factory=dict)
-    batch: Batch | None = None
+__all__ = [
+    "Claim",
+    "Start",
+    "Worktree",
+    "begin",
+    "bring_back",
+    "cancel",
+    "claim",
+    "holds_plan",
+    "keep",
+    "kept_to_plan",
+    "resume",
+    "resume_stopped",
+    "settle",
+    "start",
+    "tell",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +56,13 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
     A run that waits for its turn does nothing until `begin`.
     """
     with transaction.atomic():
-        run = _new_run(order)
+        run = launch.new_run(order)
         change = Transition(run)
         change.worker = worker
         if order.rerun_of:
             change.tell(telling.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
-        change.tell(telling.run_started(_launch(run, order), order.actor))
-        attempt = None if waits else change.apply(planner.begin(change.plan, change.facts))
+        change.tell(telling.run_started(launch.told_of(run, order), order.actor))
+        attempt = None if waits else change.go_on(planner.begin)
         change.write()
     return run, _claimed(run, attempt, worker)
 
@@ -76,20 +74,27 @@ def begin(run_pk: int) -> bool:
         if run.state is not RunStatus.PENDING:
             return False
         change = Transition(run)
-        change.apply(planner.begin(change.plan, change.facts))
+        change.go_on(planner.begin)
         change.write()
     return True
+
+
+_SIGNED = Prepared(
+    lambda: StepAttempt.objects.select_related("run__project").filter(
+        run_id=0, status="…", worker="…"
+    )
+)
 
 
 def claim(run_pk: int, worker: str) -> Claim | None:
     """Take the step a run stands at, unless somebody has it or the run is parked."""
     if not _sign_for(run_pk, worker) and not (bring_back(run_pk) and _sign_for(run_pk, worker)):
         return None
-    signed = StepAttempt.objects.select_related("run__project").filter(
-        run_id=run_pk, status=StepAttempt.Status.RUNNING, worker=worker
-    )
-    attempt = signed.first()  # none when the run was cancelled in the same moment
-    return _claimed(attempt.run, attempt, worker) if attempt else None
+    # None when the run was cancelled in the same moment.
+    attempt = _SIGNED.first(run_pk, StepAttempt.Status.RUNNING.value, worker)
+    if attempt is None or not holds_plan(attempt):
+        return None
+    return _claimed(attempt.run, attempt, worker)
 
 
 def _sign_for(run_pk: int, worker: str) -> bool:
@@ -108,6 +113,27 @@ def _sign_for(run_pk: int, worker: str) -> bool:
     )
 
 
+def holds_plan(attempt: StepAttempt) -> bool:
+    """Whether a step that was taken is of the plan that was frozen; if not, its run fails."""
+    if attempt.run.has_its_plan:
+        return True
+    with transaction.atomic():
+        change = Transition(_locked(attempt.run_id))
+        if change.run.attempts.filter(pk=attempt.pk, status__in=StepAttempt.OPEN).exists():
+            change.refuse_plan()
+            change.write()
+    return False
+
+
+def kept_to_plan(held: Claim, outcome: Outcome) -> Outcome:
+    """The outcome, or a failure in its place when the executor claims more than its step."""
+    claims = divergence.claims_in(outcome.result, held.run.frozen_plan, held.attempt.position)
+    if not claims:
+        return outcome
+    refused = divergence.refusal(outcome.result, held.unit, claims)
+    return replace(outcome, result=refused, divergences=tuple(map(str, claims)))
+
+
 def settle(
     held: Claim,
     outcome: Outcome,
@@ -119,6 +145,9 @@ def settle(
 
     An executor outside may ask a question of its own with it, which is put to people as it is.
     """
+    outcome = kept_to_plan(held, outcome)
+    if outcome.divergences:
+        found = ()
     with transaction.atomic():
         run, attempt = _locked(held.run.pk), held.attempt
         change = Transition(run)
@@ -126,12 +155,14 @@ def settle(
         change.worker = "" if attempt.is_remote else attempt.worker
         if not recording.record(change, attempt, held.unit, outcome, found):
             return None
-        change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
-        following = change.apply(
-            Decision(move=planner.Ask(attempt.position, asks))
-            if asks
-            else planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
-        )
+
+        def decide(plan: Plan, facts: Facts) -> Decision:
+            change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
+            if asks:
+                return Decision(move=planner.Ask(attempt.position, asks))
+            return planner.after_result(plan, attempt.position, outcome.result, facts)
+
+        following = change.go_on(decide)
         run.warnings_total += len(outcome.result.warnings)
         change.write()
     return _claimed(run, following, attempt.worker)
@@ -145,7 +176,11 @@ def bring_back(run_pk: int) -> bool:
         change = Transition(run)
         if attempt is None or attempt.lease_until is None or attempt.lease_until >= change.now:
             return False
-        again = recovery.take_over(change, attempt)
+        again = None
+        if run.has_its_plan:
+            again = recovery.take_over(change, attempt)
+        else:
+            change.refuse_plan()
         change.write()
     return again is not None
 
@@ -176,15 +211,17 @@ def resume(
     change.last = after
     if approved_gate and action is Action.CONTINUE:
         run.approvals = {**run.approvals, approved_gate: request_id}
-    last_result = None
-    if change.last and change.last.response is not None:
-        last_result = results.read_response(change.last.response, step=change.last.key)
-        change.failure_context = recording.failure_context(
-            change, change.plan.units[run.position], last_result
-        )
-    change.apply(
-        planner.after_answer(change.plan, run.position, gate, action, last_result, change.facts)
-    )
+
+    def decide(plan: Plan, facts: Facts) -> Decision:
+        last_result = None
+        if after and after.response is not None:
+            last_result = results.read_response(after.response, step=after.key)
+            change.failure_context = recording.failure_context(
+                change, plan.units[run.position], last_result
+            )
+        return planner.after_answer(plan, run.position, gate, action, last_result, facts)
+
+    change.go_on(decide)
     change.write()
 
 
@@ -202,8 +239,13 @@ def resume_stopped(run_pk: int, actor: Actor) -> Run:
         if run.attempts.filter(status__in=StepAttempt.OPEN).exists():
             queue.enqueue(ADVANCE, run.pk)  # a second job finds the step taken and ends
             return run
+        if run.state is RunStatus.PENDING:
+            queue.enqueue(GIVE_TURNS, run.project_id)  # it begins if its turn has come
+            return run
         if run.state not in (RunStatus.FAILED, RunStatus.IN_PROGRESS):
             raise Refused(f"The run is {run.state.label}; only a stopped run can be resumed.")
+        if not run.has_its_plan:
+            raise Refused(PLAN_CHANGED)
         change = Transition(run)
         change.tell(telling.run_resumed(run.unit, actor))
         if run.unit is None:
@@ -235,45 +277,6 @@ def _claimed(run: Run, attempt: StepAttempt | None, worker: str) -> Claim | None
     if attempt is None or not worker or attempt.status != StepAttempt.Status.RUNNING:
         return None
     return Claim(run=run, attempt=attempt, unit=run.frozen_plan.units[attempt.position])
-
-
-def _new_run(order: Start) -> Run:
-    uuid: UUID = uuid4()
-    return Run.objects.create(
-        uuid=uuid,
-        run_id=make_run_id(order.project.name, uuid),
-        project=order.project,
-        batch=order.batch,
-        work_id=order.work_id,
-        target=order.target,
-        workflow_id=order.plan.workflow_id,
-        workflow_ref=order.workflow_ref,
-        autonomy=order.plan.autonomy.level.value,
-        workspace=str(order.workspace),
-        prompt=order.prompt,
-        inputs=dict(order.inputs),
-        phases=[phase.name.value for phase in order.plan.phases if not phase.left_out],
-        plan=order.plan.dump(),
-        plan_hash=order.plan.digest,
-        status=RunStatus.PENDING.value,
-        started_by=order.actor.name,
-        started_by_user_id=order.actor.user_id,
-        started_by_account=order.actor.account,
-        environment=dict(order.environment),
-        rerun_of=order.rerun_of,
-    )
-
-
-def _launch(run: Run, order: Start) -> dict[str, object]:
-    return {
-        "work_id": run.work_id,
-        "target": run.target,
-        "workflow_id": run.workflow_id,
-        "autonomy": run.autonomy,
-        "phases": run.phases,
-        "plan_hash": run.plan_hash,
-        "triggered_by": order.actor.describe(),
-    }
 
 
 def _carried_failure(

@@ -2,29 +2,37 @@
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.db import transaction
 
 from runs import records
 from runs.console import as_text
+from runs.domain.arranging import arranged, arranged_event
 from runs.domain.errors import Refused
 from runs.domain.events import file_name
 from runs.models import Event, Run
+from runs.whole_record import record_of
+
+# What is ours and not the seeds': readers of their layout need not look there.
+OWN = "faber"
+RECORD = f"{OWN}/record.json"
+KEPT_FILES = f"{OWN}/artifacts"
 
 
 def export(run: Run, folder: Path) -> None:
     """Write the whole run into an empty folder, or nothing at all."""
-    documents = _documents(run)
+    files = _files(run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise Refused(f"{folder} is not empty; a run is exported to a folder of its own.")
         draft = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder))
         try:
-            _write(documents, draft)
+            _write(files, draft)
             # The state comes last: whoever finds it finds the rest as well.
-            for name in ("events", "metadata.json", "state.json"):
+            for name in (OWN, "events", "metadata.json", "state.json"):
                 (draft / name).rename(folder / name)
         finally:
             shutil.rmtree(draft)
@@ -32,25 +40,33 @@ def export(run: Run, folder: Path) -> None:
         raise Refused(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
 
 
-def _documents(run: Run) -> dict[str, object]:
-    """Every file of the directory, all of the same moment."""
+def _files(run: Run) -> dict[str, bytes]:
+    """Every file of the directory by its name, all of the same moment."""
     with transaction.atomic():
         held = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
         told = Event.objects.filter(run=held).order_by("number")
         events: list[dict[str, object]] = list(told.values_list("document", flat=True))
-        return {
-            **{f"events/{_file_name(event)}": event for event in events},
-            "events/.next-id": held.last_event_id + 1,
-            "metadata.json": records.metadata_of(held),
-            "state.json": records.state_of(held),
+        revisions = list(held.revisions.order_by("pk"))
+        state = as_text(arranged(records.state_of(held)))
+        documents: Mapping[str, str] = {
+            **{f"events/{_file_name(event)}": as_text(arranged_event(event)) for event in events},
+            "events/.next-id": str(held.last_event_id + 1),
+            "metadata.json": as_text(arranged(records.metadata_of(held))),
+            "state.json": state,
+            RECORD: as_text(arranged(record_of(held, state=state, revisions=revisions))),
         }
+    return {
+        **{name: f"{text}\n".encode() for name, text in documents.items()},
+        # Named by their hash: a path of somebody's choosing never becomes a file's name.
+        **{f"{KEPT_FILES}/{kept.sha256}": bytes(kept.content) for kept in revisions},
+    }
 
 
 def _file_name(event: dict[str, object]) -> str:
     return file_name(int(str(event["event_id"])), str(event["type"]))
 
 
-def _write(documents: dict[str, object], folder: Path) -> None:
-    (folder / "events").mkdir()
-    for name, document in documents.items():
-        (folder / name).write_text(f"{as_text(document)}\n", encoding="utf-8")
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)

@@ -1,10 +1,10 @@
 """Appends events to a run's history: gapless, in order of time, chained."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from runs.domain import events
-from runs.domain.events import Entry, timestamp
+from runs.domain.events import ALIASES, Entry
 from runs.models import Event, Run
 
 
@@ -51,9 +51,24 @@ def broken_links(run: Run) -> list[str]:
 
 def _tells_its_document(event: Event) -> bool:
     """The columns a verdict is read from are a copy; they must say what was chained."""
-    copied = {"event_id": event.number, "type": event.type, "timestamp": timestamp(event.timestamp)}
+    told = event.document
+    kind = str(told.get("type"))
+    copied: dict[str, object] = {"event_id": event.number}
     if event.phase:
         copied["phase"] = event.phase
     if event.step:
         copied["step"] = event.step
-    return all(event.document.get(key) == value for key, value in copied.items())
+    return (
+        ALIASES.get(kind, kind) == event.type
+        and _is_time(told.get("timestamp"), event.timestamp)
+        and all(told.get(key) == value for key, value in copied.items())
+    )
+
+
+def _is_time(told: object, at: datetime) -> bool:
+    """Other writers tell whole seconds, or in their own time zone; ours tells milliseconds."""
+    try:
+        read = datetime.fromisoformat(str(told))
+    except ValueError:
+        return False
+    return read.tzinfo is not None and abs(at - read) < timedelta(milliseconds=1)

@@ -1,6 +1,6 @@
 """Finds runs for the list: by words, by what they are, by when; and counts them by status."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from runs import turns
 from runs.domain.status import RunStatus
 from runs.models import Event, Project, Run
 
@@ -57,6 +58,7 @@ class Listed:
     everything: int  # of any status
     version: str
     is_live: bool
+    holders: Mapping[int, Sequence[Run]]  # whom waiting runs wait for, by project
 
     @property
     def count(self) -> int:
@@ -88,13 +90,15 @@ def listed(wanted: Wanted, number: str) -> Listed:
     runs = found(wanted)
     leaf = _Counted(runs, total).get_page(number)
     first = PER_PAGE * (leaf.number - 1)
-    leaf.object_list = _whole(runs[first : first + PER_PAGE]) if total else []
+    leaf.object_list = list(_whole(runs[first : first + PER_PAGE])) if total else []
+    waiting = [run.project for run in leaf.object_list if run.state is RunStatus.PENDING]
     return Listed(
         leaf=leaf,
         chips=_chips(counts, wanted.status),
         everything=sum(counts.values()),
         version=version,
         is_live=leaf.number == 1,
+        holders=turns.holders_of(waiting),
     )
 
 

@@ -30,8 +30,12 @@ def check_may_steer(actor: Actor, run: Run) -> None:
         raise NotAllowed("This is for operators and for whoever started the run.")
 
 
+def may_operate(actor: Actor) -> bool:
+    return not actor.is_agent and _is(actor, Role.OPERATOR, Role.ADMIN)
+
+
 def check_may_operate(actor: Actor) -> None:
-    if actor.is_agent or not _is(actor, Role.OPERATOR, Role.ADMIN):
+    if not may_operate(actor):
         raise NotAllowed("This is for operators.")
 
 

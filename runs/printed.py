@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models.functions import Length, Right
 
+from runs.domain import usage
 from runs.domain.errors import NotFound
 from runs.models import Run, StepAttempt, StepOutput
 
@@ -34,6 +35,10 @@ class Printed:
     @property
     def goes_on(self) -> bool:
         return self.attempt.status in StepAttempt.OPEN
+
+    @property
+    def cost(self) -> str:
+        return usage.spoken(self.attempt.usage)
 
     @property
     def version(self) -> str:

@@ -16,10 +16,18 @@ from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 from runs import bell
+from runs.prepared import Prepared
 
 logger = logging.getLogger(__name__)
 
 Job = tuple[int, str]
+
+_QUEUE_AND_RING = """
+    WITH queued AS (
+        INSERT INTO django_q_ormq (key, payload, lock) VALUES (%s, %s, %s) RETURNING id
+    )
+    SELECT id, pg_notify(%s, '') FROM queued
+"""
 
 
 def enqueue(function: str, *ids: int) -> None:
@@ -41,6 +49,15 @@ def waiting_since() -> datetime | None:
         .aggregate(oldest=Min("lock"))["oldest"]
     )
     return oldest
+
+
+# The own queue has the longer name: "-key" puts a beat before the waiting jobs.
+_WAITING = Prepared(
+    lambda: (
+        _jobs().filter(key__in=["…", "…@…"], lock__lte=timezone.now()).order_by("-key", "id")[:1]
+    ),
+    using=Conf.ORM,
+)
 
 
 # A cluster also reads a queue that is its own, so that a beat cannot be answered by another one.
@@ -76,12 +93,22 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
     _is_down = False
 
     def enqueue(self, task: str) -> int:
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._enqueue_ringing(task)
         number: int = super().enqueue(task)
         bell.ring(Conf.ORM)
         return number
 
+    def _enqueue_ringing(self, task: str) -> int:
+        """Both in one statement: another trip to the database would cost more than the job."""
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute(_QUEUE_AND_RING, [self.list_key, task, timezone.now(), bell.CHANNEL])
+            number: int = cursor.fetchone()[0]
+        return number
+
     def dequeue(self) -> list[Job] | None:
         """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
+        time.sleep(0)  # lets the thread go first that hands the job before on to a worker
         try:
             # The ear before the look: a job that comes between the two still rings.
             ear = self._ear()
@@ -110,9 +137,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
     def _take(self) -> list[Job]:
         queues = (self.list_key, _own_queue(os.getsid(0)))
         while True:
-            # The own queue has the longer name: "-key" puts a beat before the waiting jobs.
-            waiting = _jobs().filter(key__in=queues, lock__lte=timezone.now())
-            row = waiting.order_by("-key", "id").first()
+            row = _WAITING.first(*queues, timezone.now())
             if row is None:
                 return []
             same = _jobs().filter(pk=row.pk, lock=row.lock)

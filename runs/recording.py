@@ -27,6 +27,9 @@ def record(
         "response": results.to_json(result),
         "files": [file.path for file in found if file.content is not None],
         "progress": "",
+        "session": outcome.session,
+        "usage": outcome.usage,
+        "evidence": [piece.shape() for piece in outcome.evidence],
     }
     if not _held(attempt).update(**values):
         _record_late(attempt, result)
@@ -35,6 +38,12 @@ def record(
         setattr(attempt, name, value)
     if outcome.stdout or outcome.stderr:
         StepOutput.objects.create(attempt=attempt, stdout=outcome.stdout, stderr=outcome.stderr)
+    if outcome.divergences:
+        change.tell(
+            telling.diverged(
+                unit, outcome.divergences, attempt=attempt.number, message=result.message
+            )
+        )
     tell_end(change, attempt, unit, result)
     named = artifacts.named_by(result)
     change.tell(*artifacts.keep(change.run, attempt, found))
@@ -57,7 +66,15 @@ def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Resul
     if unit.is_hook:
         change.tell(telling.hook_executed(unit, result, duration_ms=duration))
     elif result.status is ResultStatus.FAILURE:
-        change.tell(telling.step_failed(unit, result, attempt=attempt.number, duration_ms=duration))
+        change.tell(
+            telling.step_failed(
+                unit,
+                result,
+                attempt=attempt.number,
+                duration_ms=duration,
+                evidence=attempt.evidence,
+            )
+        )
 
 
 def _record_late(attempt: StepAttempt, result: Result) -> None:

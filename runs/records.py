@@ -1,11 +1,12 @@
-"""A run as plain values: the seeds' state.json and metadata.json, and Run JSON."""
+"""A run as plain values: the seeds' state.json and metadata.json."""
 
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import Max, Q
 
-from runs.domain import state, telling, verification
-from runs.domain.events import EventType, timestamp
+from runs.domain import carrying, state, telling
+from runs.domain.events import ALIASES, EventType, spellings_of, timestamp
 from runs.domain.phases import Phase
 from runs.domain.status import RunStatus
 from runs.models import Event, Run, StepAttempt
@@ -14,6 +15,10 @@ from runs.ports import asker
 Json = dict[str, object]
 
 _FAILING = (EventType.STEP_ERROR, EventType.HOOK_EXECUTE)
+LAST_EVENTS = 20
+SHORT_HISTORY = 300  # events, which are read whole faster than sorted out
+_ERRORS = spellings_of(EventType.STEP_ERROR)
+_FOLDED = spellings_of(*state.FOLDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class Records:
     """What is on record about a run, read once for everything that is rendered from it."""
 
     run: Run
-    events: list[Json]
+    events: list[Json]  # for a step, of a long history only those that still count
     decisions: list[Json]
 
     @property
@@ -36,6 +41,19 @@ class Records:
 def read(run: Run) -> Records:
     told = Event.objects.filter(run=run).order_by("number").values_list("document", flat=True)
     return Records(run, list(told), asker().decisions(run))
+
+
+def read_for_step(run: Run) -> Records:
+    """The same, but of a long history only what a state is made of, and the last events."""
+    if run.last_event_id <= SHORT_HISTORY:
+        return read(run)
+    told = Event.objects.filter(run=run)
+    # Of events of one kind about one step only the last still counts.
+    counting = told.filter(type__in=_FOLDED).values("type", "phase", "step")
+    latest = counting.annotate(latest=Max("number")).values_list("latest", flat=True)
+    wanted = Q(number__gt=run.last_event_id - LAST_EVENTS) | Q(type__in=_ERRORS)
+    kept = told.filter(wanted | Q(number__in=list(latest.order_by()))).order_by("number")
+    return Records(run, list(kept.values_list("document", flat=True)), asker().decisions(run))
 
 
 def phases_of(run: Run) -> dict[Phase, state.PhaseState]:
@@ -72,7 +90,7 @@ def render_state(known: Records) -> Json:
         "completed_at": timestamp(run.completed_at) if run.completed_at else None,
         "phases": phases,
         "artifacts": run.artifacts,
-        "errors": [_error(event) for event in known.events if event.get("type") == "step_error"],
+        "errors": [_error(event) for event in known.events if _is_error(event)],
         "additional_instructions": run.prompt or None,
         "feedback_request": _pending(pending) if pending else None,
         "resume_point": resume_point(run),
@@ -82,7 +100,7 @@ def render_state(known: Records) -> Json:
     }
     if run.state is RunStatus.CANCELLED:
         document["cancellation_reason"] = run.error
-    return document
+    return carrying.state(document, run.carried) if run.carried else document
 
 
 def _pending(decision: Json) -> Json:
@@ -113,6 +131,11 @@ def _history(decision: Json) -> Json:
     }
 
 
+def _is_error(event: Json) -> bool:
+    kind = str(event.get("type"))
+    return ALIASES.get(kind, kind) == EventType.STEP_ERROR
+
+
 def _error(event: Json) -> Json:
     return {key: event.get(key) for key in ("phase", "step", "message", "timestamp")}
 
@@ -124,7 +147,7 @@ def resume_point(run: Run) -> Json | None:
 
 def metadata_of(run: Run) -> Json:
     """The seeds' metadata.json: what the run was launched with, and its plan."""
-    return {
+    document: Json = {
         "run_id": run.run_id,
         "work_id": run.work_id or None,
         "target": run.target or None,
@@ -141,71 +164,17 @@ def metadata_of(run: Run) -> Json:
         },
         "environment": run.environment,
         "project": run.project.name,
-        "workspace": run.workspace,
+        "workspace": str(run.folder),
         "additional_instructions": run.prompt or None,
         "inputs": run.inputs,
         "plan_hash": run.plan_hash,
         "plan": run.plan,
     }
-
-
-def verdict_of(run: Run) -> verification.Verdict:
-    """Executed against planned; a run that is not at its end is only held to what it reached."""
-    told = Event.objects.filter(run=run, type__in=verification.TELLING).order_by("number")
-    traces = [
-        verification.Trace(type=kind, key=f"{phase}:{step}")
-        for kind, phase, step in told.values_list("type", "phase", "step")
-    ]
-    plan = run.frozen_plan
-    if run.state is RunStatus.COMPLETED:
-        return verification.verify(plan.step_keys, traces)
-    reached = sum(1 for unit in plan.units[: run.position] if not unit.is_hook)
-    return verification.verify_so_far(plan.step_keys, traces, reached=reached)
-
-
-def verdict_shape(verdict: verification.Verdict) -> Json:
-    return {
-        "conforms": verdict.conforms,
-        "matched": list(verdict.matched),
-        "missing": list(verdict.missing),
-        "extra": list(verdict.extra),
-        "reordered": list(verdict.reordered),
-        "fabricated": list(verdict.fabricated),
-    }
+    return carrying.metadata(document, run.carried) if run.carried else document
 
 
 def run_url(run: Run) -> str:
     return f"{settings.FABER_BASE_URL}/runs/{run.run_id}/"
-
-
-def run_shape(run: Run) -> Json:
-    """Run JSON of the contract."""
-    unit = run.unit
-    plan = run.frozen_plan
-    known = read(run)
-    return {
-        "run_id": run.run_id,
-        "work_id": run.work_id or None,
-        "project": run.project.name,
-        "workflow_id": run.workflow_id,
-        "status": run.status,
-        "current_phase": unit.phase.value if unit else None,
-        "current_step": unit.step.id if unit else None,
-        "resume_point": resume_point(run),
-        "progress": {
-            "done": len(state.done_steps(known.phases)),
-            "total": len(plan.step_keys),
-        },
-        "artifacts": run.artifacts,
-        "batch_id": run.batch.batch_id if run.batch else None,
-        "started_by": run.started_by,
-        "created_at": timestamp(run.created_at),
-        "updated_at": timestamp(run.updated_at),
-        "completed_at": timestamp(run.completed_at) if run.completed_at else None,
-        "error": run.error or None,
-        "pending_request": known.pending["request_id"] if known.pending else None,
-        "url": run_url(run),
-    }
 
 
 def open_attempt(run: Run) -> StepAttempt | None:

@@ -5,38 +5,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from runs import artifacts, driving, engine, workflow_files
+from runs import artifacts, driving, engine, lone_questions
 from runs.artifacts import Found
 from runs.domain import results
 from runs.domain.actors import Actor
 from runs.domain.errors import Invalid, Problem, Refused
 from runs.domain.events import timestamp
 from runs.domain.ids import check_project, check_work_id, sanitise
-from runs.domain.merge import make_plan
-from runs.domain.plan import Plan
 from runs.domain.questions import Gate, Question
 from runs.domain.results import Result, ResultStatus
 from runs.domain.status import RunStatus
 from runs.engine import Claim
 from runs.executors.orders import Outcome
-from runs.models import Project, Run, StepAttempt
+from runs.models import Project, Run, StepAttempt, places
 from runs.ports import asker
+from runs.transition import PLAN_CHANGED
 
 Json = dict[str, object]
 
-# A run for a question that belongs to no run: its one step is the asking.
-ASKING = {
-    "id": "ask",
-    "description": "A question from a program that has no run.",
-    "phases": {"frame": {"steps": [{"id": "ask", "name": "Ask", "remote": True}]}},
-}
 ASKED_BY_DEFAULT = "local/questions"
 
 
@@ -73,27 +65,34 @@ class Lease:
 def take(run: Run, executor: str, seconds: int | None = None) -> Json:
     """What an executor does next: a step of its own, wait, or nothing any more."""
     while claim := _lease(run, executor, seconds):
-        briefing, missing = driving.briefing_of(claim)
-        if not missing:
-            return _execute(claim, briefing)
-        refused = results.failure("The step's arguments cannot be filled in.", errors=missing)
-        engine.settle(claim, Outcome(result=refused))
+        told = driving.briefing_of(claim)
+        if not isinstance(told, driving.Hindrance):
+            if _is_here(claim):
+                driving.note_baseline(claim)
+            return _execute(claim, told)
+        engine.settle(claim, told.outcome, asks=told.asks)
     return _resting(Run.objects.get(pk=run.pk))
 
 
 def finish(run: Run, lease: str, response: Json, files: Sequence[Found] = ()) -> None:
     """Record what an executor made of its step, unless the step is somebody else's by now."""
     claim = _claim_of(run, lease)
-    result = results.read_response(response, step=claim.unit.key)
-    found = (*files, *_on_this_machine(claim, result, {file.path for file in files}))
+    said = results.read_response(response, step=claim.unit.key)
+    outcome = engine.kept_to_plan(claim, Outcome(result=said))
+    sent = frozenset(file.path for file in files)
+    found = (*files, *_on_this_machine(claim, outcome.result, sent))
+    if claim.unit.step.evidence and _renew(claim):
+        outcome, found = driving.weigh(
+            claim, outcome, found, _Holder(claim), is_here=_is_here(claim), sent=sent
+        )
     with _locked(run):
         is_held = _renew(claim)
         if is_held:
-            engine.settle(claim, Outcome(result=result), found)
+            engine.settle(claim, outcome, found)
     if not is_held:
         # Nobody may have noticed yet that the lease ran out; the result is kept as a late one.
         engine.bring_back(run.pk)
-        engine.settle(claim, Outcome(result=result))
+        engine.settle(claim, outcome)
         raise LeaseLost
 
 
@@ -121,7 +120,7 @@ def ask(run: Run, question: Question, *, executor: str, lease: str, files: Seque
 
 def gate_of(run: Run) -> Gate:
     """A step that asks is not done until it has the answer; a run made for asking is."""
-    return Gate.AFTER_STEP if run.plan_hash == _asking_plan().digest else Gate.INPUT
+    return Gate.AFTER_STEP if run.plan_hash == lone_questions.plan().digest else Gate.INPUT
 
 
 def start_asking(actor: Actor, *, project: str, work_id: str) -> Run:
@@ -129,15 +128,16 @@ def start_asking(actor: Actor, *, project: str, work_id: str) -> Run:
     name = check_project(project or ASKED_BY_DEFAULT)
     folder = own_folder(name)
     known, _ = Project.objects.get_or_create(
-        name__iexact=name, defaults={"name": name, "workspace": str(folder)}
+        name__iexact=name, defaults={"name": name, "workspace": places.stored(folder)}
     )
     order = engine.Start(
-        plan=_asking_plan(),
+        plan=lone_questions.plan(),
         project=known,
         workspace=folder,
         work_id=check_work_id(work_id),
         actor=actor,
     )
+    # Also where only one run at a time may work: it may be that run's executor who asks.
     return engine.start(order)[0]
 
 
@@ -148,17 +148,16 @@ def _handed_back(question: Question) -> Json:
     return {"status": "pending_input", "message": question.prompt, "pending_input": pending}
 
 
-@cache
-def _asking_plan() -> Plan:
-    return make_plan(workflow_files.load_definition(ASKING, workspace=None).workflows).plan
-
-
 def own_folder(project: str) -> Path:
     """Where a project works that has no folder on this machine."""
-    org, _, name = project.partition("/")
-    folder = Path(settings.FABER_DATA_DIR) / "workspaces" / sanitise(org) / sanitise(name)
+    folder = _own_place(project)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def _own_place(project: str) -> Path:
+    org, _, name = project.partition("/")
+    return places.found(f"workspaces/{sanitise(org)}/{sanitise(name)}")
 
 
 def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[Found, ...]:
@@ -186,10 +185,11 @@ def _lease(run: Run, executor: str, seconds: int | None) -> Claim | None:
     outside = StepAttempt.objects.filter(run_id=run.pk, is_remote=True)
     if outside.filter(status=StepAttempt.Status.RUNNING, lease_until__lt=now).exists():
         engine.bring_back(run.pk)
-    waiting = outside.filter(status=StepAttempt.Status.QUEUED).first()
-    if waiting is None:
+    queued = outside.filter(status=StepAttempt.Status.QUEUED).select_related("run")
+    waiting = queued.first()
+    if waiting is None or not engine.holds_plan(waiting):
         return None
-    step = run.frozen_plan.units[waiting.position].step
+    step = waiting.run.frozen_plan.units[waiting.position].step
     lease = Lease.new(executor, seconds or step.timeout or settings.FABER_STEP_TIMEOUT)
     # One conditional update decides who gets it.
     signed = outside.filter(pk=waiting.pk, status=StepAttempt.Status.QUEUED).update(
@@ -207,7 +207,10 @@ def _claim_of(run: Run, lease: str) -> Claim:
     attempt = taken.filter(worker=lease).first() if lease else None
     if attempt is None:
         raise LeaseLost(f"This run has handed out no lease {lease[:100]!r}.")
-    return Claim(run=attempt.run, attempt=attempt, unit=run.frozen_plan.units[attempt.position])
+    if not engine.holds_plan(attempt):
+        raise LeaseLost(PLAN_CHANGED)
+    unit = attempt.run.frozen_plan.units[attempt.position]
+    return Claim(run=attempt.run, attempt=attempt, unit=unit)
 
 
 def _renew(claim: Claim) -> bool:
@@ -228,11 +231,31 @@ def _locked(run: Run) -> Iterator[None]:
         yield
 
 
-def _on_this_machine(claim: Claim, result: Result, sent: set[str]) -> tuple[Found, ...]:
+class _Holder:
+    """Watches a command that is run for a step while its executor waits for the call's answer."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._held = StepAttempt.objects.filter(
+            pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING
+        )
+
+    def line(self, stream: str, text: str) -> None: ...
+
+    def should_stop(self) -> bool:
+        return not self._held.exists()
+
+
+def _is_here(claim: Claim) -> bool:
+    """Whether the executor may work in a folder of this machine."""
+    folder = claim.run.folder
+    return folder.is_dir() and folder != _own_place(claim.run.project.name)
+
+
+def _on_this_machine(claim: Claim, result: Result, sent: frozenset[str]) -> tuple[Found, ...]:
     """An executor may share our disk; what it named and did not send is looked for there."""
     if result.status not in (ResultStatus.SUCCESS, ResultStatus.WARNING):
         return ()
-    there = artifacts.collect(Path(claim.run.workspace), driving.filled_unit(claim), result)
+    there = artifacts.collect(claim.run.folder, driving.filled_unit(claim), result)
     return tuple(file for file in there if file.path not in sent)
 
 
@@ -256,8 +279,7 @@ def _resting(run: Run) -> Json:
 
 
 def _open_request(run: Run) -> str | None:
-    asked = (d["request_id"] for d in asker().decisions(run) if d["status"] == "pending")
-    return next((str(request_id) for request_id in asked), None)
+    return asker().pending([run]).get(run.pk)
 
 
 def _why_not(run: Run) -> str:

@@ -7,15 +7,18 @@ from zlib import crc32
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from runs import beats, permissions, records, timeline
+from runs import beats, conformance, permissions, records, timeline, told, whereabouts
 from runs.chronicle import Chronicle, chronicle
+from runs.conformance import Conformance
+from runs.domain import usage
 from runs.domain.actors import Actor
 from runs.domain.plan import Unit
 from runs.domain.status import RunStatus
-from runs.domain.verification import Verdict
 from runs.models import Artifact, Run, StepAttempt, StepOutput
 from runs.ports import asker
 from runs.timeline import PhaseShown
+from runs.told import Told
+from runs.whereabouts import Whereabouts
 
 LONGEST_CHAIN = 10
 _DONE = ("completed", "skipped")
@@ -59,6 +62,12 @@ class Progress:
     def waited_ms(self) -> int:
         return sum(phase.waited_ms for phase in self.phases)
 
+    @property
+    def cost(self) -> str:
+        """What the run's agents say they cost."""
+        made = (made for phase in self.phases for step in phase.steps for made in step.attempts)
+        return usage.spoken(usage.total(each.attempt.usage for each in made))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileKept:
@@ -81,30 +90,15 @@ class RunShown:
     """Everything on the page of one run."""
 
     progress: Progress
-    verdict: Verdict
+    conformance: Conformance
     decisions: Sequence[Mapping[str, object]]
     files: Sequence[FileKept]
+    packages: Sequence[Told]  # newest first
     chronicle: Chronicle
     earlier: Sequence[Run]  # what this run repeats, the first one first
     later: Sequence[Run]
+    place: Whereabouts
     may_steer: bool
-
-    @property
-    def differences(self) -> list[tuple[str, str, Sequence[str]]]:
-        """What was executed otherwise than planned: its name, what it means, which steps."""
-        return [
-            (name, meaning, keys)
-            for name, meaning in _DIFFERENCES.items()
-            if (keys := getattr(self.verdict, name))
-        ]
-
-
-_DIFFERENCES = {
-    "missing": "planned, and never completed",
-    "extra": "executed without being in the plan",
-    "reordered": "started before an earlier step was done",
-    "fabricated": "ended without having started",
-}
 
 
 def version_of(run: Run, attempt: StepAttempt | None) -> str:
@@ -122,27 +116,33 @@ def progress_of(run: Run) -> Progress:
 
 
 def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -> RunShown:
-    decisions = asker().decisions(run)
+    decisions, packages = asker().decisions(run), told.listed(run)
     return RunShown(
-        progress=_progress(run, _attempts(run), decisions),
-        verdict=records.verdict_of(run),
+        progress=_progress(run, _attempts(run), decisions, packages),
+        conformance=conformance.shown_of(run),
         decisions=decisions[::-1],
         files=_files(run),
+        packages=packages[::-1],
         chronicle=chronicle(run, kind=kind, everything=all_events),
         earlier=_earlier(run),
         later=list(_named().filter(rerun_of=run).order_by("pk")),
-        may_steer=permissions.may_steer(actor, run),
+        place=whereabouts.of(run, actor),
+        may_steer=not run.mirrors and permissions.may_steer(actor, run),
     )
 
 
 def _progress(
-    run: Run, attempts: Sequence[StepAttempt], decisions: Sequence[Mapping[str, object]]
+    run: Run,
+    attempts: Sequence[StepAttempt],
+    decisions: Sequence[Mapping[str, object]],
+    packages: Sequence[Told] = (),
 ) -> Progress:
     attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
+    numbers = {each.attempt.pk: each.number for each in packages}
     return Progress(
         run=run,
         unit=None if run.state is RunStatus.COMPLETED else run.unit,
-        phases=timeline.phases_of(run, attempts, decisions, now=timezone.now()),
+        phases=timeline.phases_of(run, attempts, decisions, now=timezone.now(), packages=numbers),
         attempt=attempt,
         asks=next((d for d in decisions if d["status"] == "pending"), None),
         version=version_of(run, attempt),
@@ -160,7 +160,9 @@ def _is_for_a_worker(attempt: StepAttempt | None) -> bool:
 
 def _attempts(run: Run) -> list[StepAttempt]:
     kept = Exists(StepOutput.objects.filter(attempt=OuterRef("pk")))
-    rows = run.attempts.defer("feedback", "failure_context", "files").annotate(has_output=kept)
+    rows = run.attempts.defer("feedback", "failure_context", "files", "baseline").annotate(
+        has_output=kept
+    )
     return list(rows.order_by("id"))
 
 

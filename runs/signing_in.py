@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, cast
+from math import ceil
+from typing import Any, Concatenate, ParamSpec, cast
 
 from django.conf import settings
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -15,12 +19,57 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from runs import accounts
+from runs.buckets import Buckets
 from runs.domain.errors import Refused
 from runs.pages import PageRequest, SeeOther
 
 _P = ParamSpec("_P")
 
-sign_in = LoginView.as_view(redirect_authenticated_user=True)
+# Five passwords at once, then one a minute, for each account from each place: nobody can keep
+# somebody else out, and signing in fills the bucket again.
+TRIES = Buckets(burst=5, per_second=1 / 60)
+
+
+class PatientForm(AuthenticationForm):
+    """Takes the passwords for an account only so fast."""
+
+    wait = 0  # seconds, when there were too many
+
+    def clean(self) -> dict[str, Any]:
+        name = self.cleaned_data.get("username")
+        if not name or not self.cleaned_data.get("password") or self.request is None:
+            return super().clean()
+        key = (name.casefold(), _place(self.request))
+        self.wait = ceil(TRIES.take(key))
+        if self.wait:
+            seconds = "second" if self.wait == 1 else "seconds"
+            raise ValidationError(
+                f"Too many wrong passwords for this account. Wait {self.wait} {seconds}, "
+                "or use a sign-in link.",
+                code="too_many_tries",
+            )
+        cleaned = super().clean()
+        TRIES.fill(key)
+        return cleaned
+
+
+class PatientAdminForm(PatientForm, AdminAuthenticationForm):
+    """The same at the door of the admin."""
+
+
+class SignIn(LoginView):
+    authentication_form = PatientForm
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_invalid(form)
+        if isinstance(form, PatientForm) and form.wait:
+            response.status_code = 429
+            response["Retry-After"] = str(form.wait)
+        return response
+
+
+sign_in = SignIn.as_view()
 sign_out = LogoutView.as_view()
 
 
@@ -55,6 +104,15 @@ def keeping_words(
         return redirect_to_login(request.get_full_path())
 
     return wrapped
+
+
+def _place(request: HttpRequest) -> str:
+    """Where somebody sits; a proxy that the site stands behind says it last."""
+    if settings.SECURE_PROXY_SSL_HEADER:
+        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        if told:
+            return told
+    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _target(request: HttpRequest) -> str:

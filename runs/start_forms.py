@@ -7,12 +7,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from runs import starting, workflow_files
+from runs import neighbours, starting, workflow_files
 from runs.batches import AT_ONCE, BatchWish
 from runs.documents import EXTENSIONS
 from runs.domain.batch import MOST_AT_ONCE, listed
 from runs.domain.workflow import AutonomyLevel
 from runs.models import Project
+from runs.neighbours import Busy
 from runs.starting import Wish
 
 
@@ -70,9 +71,13 @@ class StartForm(forms.Form):
     @property
     def workflows(self) -> list[str]:
         """The ids that can be started by name in some project."""
-        folders = {Path(project.workspace) for project in self.projects if project.workspace}
+        folders = {project.folder for project in self.projects if project.folder}
         known = {name for folder in folders for name in workflow_files.known_workflows(folder)}
         return sorted(known | set(workflow_files.known_workflows(None)))
+
+    @property
+    def busy(self) -> list[Busy]:
+        return neighbours.busy(self.projects)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -119,4 +124,4 @@ class StartForm(forms.Form):
         chosen = self.cleaned_data.get("project")
         project = next((p for p in self.projects if p.name == chosen), None)
         own: str = self.cleaned_data.get("folder", "")
-        return own or (project.workspace if project else "")
+        return own or (str(project.folder or "") if project else "")

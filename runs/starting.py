@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.utils.module_loading import import_string
 
-from runs import engine, permissions, surroundings, workflow_files
+from runs import engine, permissions, surroundings, turns, workflow_files, workspaces
 from runs.domain.actors import Actor
 from runs.domain.errors import Invalid, Problem, Refused
 from runs.domain.ids import check_project, check_work_id
@@ -14,7 +14,7 @@ from runs.domain.merge import make_plan
 from runs.domain.plan import Plan
 from runs.domain.workflow import AutonomyLevel
 from runs.engine import Claim
-from runs.models import Project, Run
+from runs.models import Project, Run, places
 from runs.workflow_files import BUNDLED, LoadedChain
 
 # Bundled workflows that bring a workspace of their own, and who makes it.
@@ -38,7 +38,7 @@ class Wish:
 
 
 def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | None]:
-    return engine.start(prepare(wish, actor), worker=worker)
+    return turns.start(prepare(wish, actor), worker=worker)
 
 
 def prepare(wish: Wish, actor: Actor) -> engine.Start:
@@ -51,10 +51,13 @@ def prepare(wish: Wish, actor: Actor) -> engine.Start:
     plan = _plan(chain, wish)
     work_id = check_work_id(wish.work_id)
     placed = _placed(chain, replace(wish, workspace=workspace))
+    # Before the project, which is made when nobody knows it: what is refused leaves nothing.
+    worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
     return engine.Start(
         plan=plan,
         project=_project(placed),
         workspace=placed.workspace,
+        worktree=worktree,
         workflow_ref=_reference(chain, wish.workflow),
         work_id=work_id,
         target=wish.target,
@@ -75,12 +78,13 @@ def rerun(
 ) -> tuple[Run, Claim | None]:
     """A new run with the same parameters, on a plan made anew from the workflow as it is now."""
     permissions.check_may_steer(actor, original)
-    workspace = Path(original.workspace)
+    workspace = original.home
     if not workspace.is_dir():
         raise Refused(f"The workspace {workspace} of that run is gone.")
     wish = Wish(
-        workflow=original.workflow_ref,
+        workflow=_found_again(original.workflow_ref),
         workspace=workspace,
+        project=original.project.name,
         autonomy=autonomy or original.autonomy,
         phases=phases or tuple(original.phases),
         inputs=original.inputs,
@@ -88,11 +92,13 @@ def rerun(
     chain = workflow_files.load_chain(wish.workflow, workspace=workspace)
     plan = _plan(chain, wish)
     placed = _placed(chain, wish)
+    worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
     changes = {"autonomy": autonomy, "phases": list(phases)}
     order = engine.Start(
         plan=plan,
         project=original.project,
         workspace=placed.workspace,
+        worktree=worktree,
         workflow_ref=original.workflow_ref,
         work_id=original.work_id,
         target=original.target,
@@ -103,7 +109,7 @@ def rerun(
         rerun_of=original,
         changes={key: value for key, value in changes.items() if value},
     )
-    return engine.start(order, worker=worker)
+    return turns.start(order, worker=worker)
 
 
 def brings_workspace(workflow: str) -> bool:
@@ -121,12 +127,12 @@ def _plan(chain: LoadedChain, wish: Wish) -> Plan:
 
 
 def _placed(chain: LoadedChain, wish: Wish) -> Wish:
-    """The wish with the workspace its steps will find; called last, when nothing is refused."""
-    maker = _OWN_WORKSPACE.get(chain.path) if chain.path else None
-    if maker is None:
-        return wish
-    bring: Callable[[Wish], Wish] = import_string(maker)
-    return bring(wish)
+    """The wish with the workspace its steps will find, and its project's name."""
+    if maker := _OWN_WORKSPACE.get(chain.path) if chain.path else None:
+        bring: Callable[[Wish], Wish] = import_string(maker)
+        wish = bring(wish)
+    named = wish.project or surroundings.project_name(wish.workspace)
+    return replace(wish, project=check_project(named))
 
 
 def _autonomy(named: str) -> AutonomyLevel | None:
@@ -142,12 +148,29 @@ def _autonomy(named: str) -> AutonomyLevel | None:
 
 def _project(wish: Wish) -> Project:
     """The project by name, whatever its case; a new name makes a new project."""
-    name = check_project(wish.project or surroundings.project_name(wish.workspace))
     return Project.objects.get_or_create(
-        name__iexact=name, defaults={"name": name, "workspace": str(wish.workspace)}
+        name__iexact=wish.project,
+        defaults={"name": wish.project, "workspace": places.stored(wish.workspace)},
     )[0]
+
+
+def _worktree(plan: Plan, wish: Wish, *, is_own: bool) -> engine.Worktree | None:
+    """Whether the run gets a worktree of its own; raises when it should and cannot."""
+    if is_own or plan.worktree is False:
+        return None  # a workspace that was made for this run is its own already
+    known = Project.objects.filter(name__iexact=wish.project).first()
+    if not (plan.worktree or (known and known.worktree)):
+        return None
+    inside = workspaces.check(wish.workspace, known.base_branch if known else "")
+    return engine.Worktree(inside=inside)
 
 
 def _reference(chain: LoadedChain, workflow: str) -> str:
     """How a rerun finds the workflow again: a file by its full path, an id as it is."""
-    return str(chain.path.resolve()) if chain.path and Path(workflow).suffix else workflow
+    if chain.path is None or not Path(workflow).suffix:
+        return workflow
+    return places.stored(chain.path.resolve())
+
+
+def _found_again(reference: str) -> str:
+    return str(places.found(reference)) if Path(reference).suffix else reference

@@ -1,7 +1,11 @@
 """What the worker runs."""
 
-from runs import batches, beats, driving, engine, recovery
+import logging
+
+from runs import beats, driving, engine, recovery, turns, workspaces
 from runs.ports import asker
+
+logger = logging.getLogger(__name__)
 
 
 def advance_run(run_pk: int) -> None:
@@ -9,17 +13,26 @@ def advance_run(run_pk: int) -> None:
     driving.drive(engine.claim(run_pk, driving.worker_name()))
 
 
-def give_turns(batch_pk: int) -> None:
-    """A run of the batch has stopped: another may begin."""
-    batches.give_turns(batch_pk)
+def give_turns(project_pk: int) -> None:
+    """A run of the project has stopped: another may begin."""
+    turns.give(project_pk)
+
+
+def tidy_worktree(run_pk: int) -> None:
+    """A run has completed: its worktree is not needed any more."""
+    workspaces.tidy(run_pk)
 
 
 def sweep() -> None:
     """Bring back what should be running and is not."""
     for run_pk in recovery.find_lost():
-        engine.bring_back(run_pk)
+        try:
+            engine.bring_back(run_pk)
+        except Exception:  # one run with broken rows must not keep the others waiting
+            logger.exception("could not bring back run %s", run_pk)
     recovery.requeue_stranded()
-    batches.catch_up()
+    turns.catch_up()
+    workspaces.catch_up()
     asker().catch_up()
 
 

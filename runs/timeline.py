@@ -8,6 +8,7 @@ from datetime import datetime
 from django.utils.dateparse import parse_datetime
 
 from runs import records
+from runs.domain import usage
 from runs.domain.phases import Phase
 from runs.domain.plan import PlannedPhase, Unit
 from runs.domain.state import PhaseState, StepState
@@ -25,6 +26,15 @@ class AttemptShown:
     attempt: StepAttempt
     duration_ms: int | None  # up to now while it runs
     width: int = 0  # of WIDEST
+    package: int | None = None  # the number of what it was told
+
+    @property
+    def agent(self) -> str:
+        return str((self.attempt.usage or {}).get("agent") or "")
+
+    @property
+    def cost(self) -> str:
+        return usage.spoken(self.attempt.usage)
 
     @property
     def status(self) -> str:
@@ -89,19 +99,28 @@ def phases_of(
     decisions: Iterable[Decision],
     *,
     now: datetime,
+    packages: Mapping[int, int] | None = None,
 ) -> list[PhaseShown]:
+    """The phases in order; `packages` numbers what each attempt was told."""
     states = records.phases_of(run)
-    made = _by_step(attempts, now)
+    made = _by_step(attempts, now, packages or {})
     waits = _waits(decisions, now)
     return [_phase(run, phase, states[phase.name], made, waits) for phase in run.frozen_plan.phases]
 
 
-def _by_step(attempts: Sequence[StepAttempt], now: datetime) -> dict[str, list[AttemptShown]]:
+def _by_step(
+    attempts: Sequence[StepAttempt], now: datetime, packages: Mapping[int, int]
+) -> dict[str, list[AttemptShown]]:
     times = [_duration(attempt, now) for attempt in attempts]
     longest = max((time for time in times if time is not None), default=0)
     made: dict[str, list[AttemptShown]] = defaultdict(list)
     for attempt, time in zip(attempts, times, strict=True):
-        shown = AttemptShown(attempt=attempt, duration_ms=time, width=width_of(time, longest))
+        shown = AttemptShown(
+            attempt=attempt,
+            duration_ms=time,
+            width=width_of(time, longest),
+            package=packages.get(attempt.pk),
+        )
         made[attempt.key].append(shown)
     return made
 

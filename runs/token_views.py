@@ -1,6 +1,7 @@
 """The page where somebody makes and revokes tokens for their programs."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -17,11 +18,44 @@ from runs.models import AccessToken
 from runs.pages import PageRequest, SeeOther, page, refusing, status_of
 
 _SCOPES = {
-    Scope.AGENT: "Agent: asks, waits, reads, executes remote steps; never answers",
-    Scope.REVIEWER: "Reviewer: acts as you, also answers and starts runs",
-    Scope.OPERATOR: "Operator: also cancels, resumes, reads metrics",
+    Scope.AGENT: ("Agent", "asks, waits, reads and executes remote steps; never answers"),
+    Scope.REVIEWER: ("Reviewer", "what an agent may, and as you answers and starts runs"),
+    Scope.OPERATOR: (
+        "Operator",
+        "what a reviewer may, and cancels and resumes any run, reads metrics",
+    ),
 }
 _LASTS = {"30": "30 days", "90": "90 days", "365": "A year", "": "Until it is revoked"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A token as the page shows it."""
+
+    token: AccessToken
+    now: datetime
+
+    @property
+    def scope(self) -> str:
+        return _SCOPES[Scope(self.token.scope)][0]
+
+    @property
+    def may(self) -> str:
+        return _SCOPES[Scope(self.token.scope)][1]
+
+    @property
+    def is_expired(self) -> bool:
+        return self.token.expires_at is not None and self.token.expires_at <= self.now
+
+    @property
+    def works(self) -> bool:
+        return not self.token.revoked_at and not self.is_expired
+
+    @property
+    def days_left(self) -> int | None:
+        """Whole days, when it will end by itself."""
+        ends = self.token.expires_at
+        return (ends - self.now).days if ends and self.works else None
 
 
 class TokenForm(forms.Form):
@@ -31,12 +65,19 @@ class TokenForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "laptop, ci, …"}),
     )
     scope = forms.ChoiceField(label="What it may do")
-    days = forms.ChoiceField(label="How long it works", choices=_LASTS.items(), required=False)
+    days = forms.ChoiceField(
+        label="How long it works", choices=_LASTS.items(), required=False, initial="90"
+    )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered = [(scope.value, _SCOPES[scope]) for scope in tokens.scopes_for(user)]
-        self.fields["scope"] = forms.ChoiceField(label="What it may do", choices=offered)
+        offered = tokens.scopes_for(user)
+        self.fields["scope"] = forms.ChoiceField(
+            label="What it may do",
+            choices=[(scope.value, ": ".join(_SCOPES[scope])) for scope in offered],
+            initial=offered[0].value,
+            widget=forms.RadioSelect,
+        )
 
     def make(self, user: User) -> tuple[AccessToken, str]:
         said = self.cleaned_data
@@ -76,6 +117,12 @@ def token_revoke(request: PageRequest, pk: int) -> HttpResponse:
 
 
 def _shown(request: PageRequest, form: TokenForm, status: int = 200, **more: Any) -> HttpResponse:
-    own = AccessToken.objects.filter(user=request.user).order_by("revoked_at", "name")
-    context = {"form": form, "tokens": own, "now": timezone.now(), **more}
+    now, own = timezone.now(), AccessToken.objects.filter(user=request.user).order_by("name")
+    listed = [Listed(token=token, now=now) for token in own]
+    context = {
+        "form": form,
+        "working": [each for each in listed if each.works],
+        "ended": [each for each in listed if not each.works],
+        **more,
+    }
     return page(request, "runs/tokens.html", context, status=status)

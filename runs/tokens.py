@@ -1,9 +1,7 @@
-"""What programs sign in with: made, found by their secret, limited, revoked."""
+"""What programs sign in with: made, found by their secret, revoked."""
 
 import hashlib
 import secrets
-import threading
-import time
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
@@ -83,9 +81,7 @@ def actor_of(token: AccessToken, source: Source = Source.API) -> Actor:
     """Whom the token speaks for, with the roles that its scope leaves them."""
     scope = Scope(token.scope)
     if scope is Scope.AGENT:
-        views_only = token.user is not None and not _is_above_viewer(token.user)
-        groups = frozenset({Role.VIEWER.value} if views_only else ())
-        return Actor(name=token.name, source=source, method="token", is_agent=True, groups=groups)
+        return agent_of(token, source)
     if token.user is None:
         return Actor(name=token.name, source=source, method="token", groups=_ROLES[scope])
     person = accounts.actor_of(token.user, source=source, method="token")
@@ -97,6 +93,13 @@ def actor_of(token: AccessToken, source: Source = Source.API) -> Actor:
         user_id=person.user_id,
         groups=_within(scope, person.groups),
     )
+
+
+def agent_of(token: AccessToken, source: Source) -> Actor:
+    """The program itself, whatever its scope: it never does more than an agent may."""
+    views_only = token.user is not None and not _is_above_viewer(token.user)
+    groups = frozenset({Role.VIEWER.value} if views_only else ())
+    return Actor(name=token.name, source=source, method="token", is_agent=True, groups=groups)
 
 
 def may_act(actor: Actor) -> bool:
@@ -149,28 +152,3 @@ def _checked(name: str, user: User | None, scope: Scope) -> str:
 def _digest(secret: str) -> str:
     # The secret is random and long: a plain hash cannot be turned back or guessed.
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-class Buckets:
-    """How much each token may ask at once; kept in the process, as there is one web process."""
-
-    MOST = 10_000  # tokens remembered; a bucket that is forgotten is a full one
-
-    def __init__(self, *, burst: int, per_second: float) -> None:
-        self._burst, self._per_second = burst, per_second
-        self._left: dict[int, tuple[float, float]] = {}  # token → calls left, when it was
-        self._lock = threading.Lock()
-
-    def take(self, key: int) -> float:
-        """Take a call; returns the seconds to wait when there is none left, else 0."""
-        now = time.monotonic()
-        with self._lock:
-            if len(self._left) > self.MOST:
-                self._left.clear()
-            left, since = self._left.get(key, (float(self._burst), now))
-            left = min(float(self._burst), left + (now - since) * self._per_second)
-            if left < 1:
-                self._left[key] = (left, now)
-                return (1 - left) / self._per_second
-            self._left[key] = (left - 1, now)
-            return 0.0

@@ -1,23 +1,30 @@
 """One change of a locked run: what happened is collected, then written at once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db.models import Count, Max
 from django.utils import timezone
 
-from runs import artifacts, history, queue
+from runs import artifacts, conformance, history, queue
 from runs.domain import planner, telling, verification
 from runs.domain.actors import Actor
+from runs.domain.errors import Refused
 from runs.domain.events import Entry
-from runs.domain.plan import Unit
+from runs.domain.plan import Plan, Unit
 from runs.domain.planner import Decision, Facts
 from runs.domain.status import RunStatus, check_move
 from runs.models import Event, Run, StepAttempt
 from runs.ports import Asking, asker
 
+PLAN_CHANGED = (
+    "The plan stored with this run is not the one it was started on, so nothing of it is executed. "
+    "Run it again to make a plan from the workflow as it is now."
+)
 ADVANCE = "runs.tasks.advance_run"
 GIVE_TURNS = "runs.tasks.give_turns"
+TIDY = "runs.tasks.tidy_worktree"
 
 _CHANGING = (
     "status",
@@ -41,16 +48,20 @@ class Transition:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.plan = run.frozen_plan
         self._before = {name: getattr(run, name) for name in _CHANGING}
         self.now: datetime = timezone.now()
         self.last: StepAttempt | None = None  # what was executed before this change
         self.worker = ""  # who goes on with the run; nobody means the queue finds somebody
         self.feedback: Mapping[str, object] | None = None
         self.failure_context: Mapping[str, object] | None = None
+        self._baseline: Mapping[str, object] | None = None
         self._entries: list[Entry] = []
         self._policy_request = ""
         self._queued = False
+
+    @property
+    def plan(self) -> Plan:
+        return self.run.frozen_plan
 
     @property
     def facts(self) -> Facts:
@@ -58,6 +69,19 @@ class Transition:
 
     def tell(self, *entries: Entry) -> None:
         self._entries.extend(entries)
+
+    def go_on(self, decide: Callable[[Plan, Facts], Decision]) -> StepAttempt | None:
+        """Do what is decided on the plan as it was frozen; any other plan decides nothing."""
+        if not self.run.has_its_plan:
+            self.refuse_plan()
+            return None
+        return self.apply(decide(self.plan, self.facts))
+
+    def refuse_plan(self) -> None:
+        """Execute nothing of a plan that is not the one the run was started on."""
+        self._move_to(RunStatus.IN_PROGRESS)
+        self._close_attempts(PLAN_CHANGED)
+        self.fail(PLAN_CHANGED)
 
     def apply(self, decision: Decision) -> StepAttempt | None:
         """Carry a decision out; returns the attempt that is to be executed, if one is."""
@@ -85,13 +109,13 @@ class Transition:
         self.run.completed_at = self.now
         self.run.error = reason
         asker().withdraw(self.run, reason)
-        self.run.attempts.filter(status__in=StepAttempt.OPEN).update(
-            status=StepAttempt.Status.CANCELLED, finished_at=self.now, reason=reason[:500]
-        )
+        self._close_attempts(reason)
         self.tell(telling.run_cancelled(reason, actor))
 
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
+        if self.run.mirrors:
+            raise Refused(f"Another FABER executes this run, in {self.run.mirrors}; do it there.")
         history.append(self.run, self._entries, now=self.now)
         self._entries.clear()
         self.run.updated_at = self.now
@@ -99,23 +123,29 @@ class Transition:
         self.run.save(update_fields=changed)
         if self._queued:
             queue.enqueue(ADVANCE, self.run.pk)
-        if self.run.batch_id and "status" in changed and self.run.state.is_stopped:
-            self._make_room(self.run.batch_id)
+        if "status" in changed and self.run.state.is_stopped:
+            self._make_room()
         is_new = not self._before["last_event_id"]
         if is_new or (self.run.state.is_final and self._before["status"] != self.run.status):
             asker().run_moved(self.run)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
 
-    def _make_room(self, batch_pk: int) -> None:
-        """Have the next run of the batch begin, if one waits for its turn."""
-        # By a job: a turn is given under the batch's lock, which is taken before any run's.
-        if Run.objects.filter(batch_id=batch_pk, status=RunStatus.PENDING).exists():
-            queue.enqueue(GIVE_TURNS, batch_pk)
+    def _make_room(self) -> None:
+        """Have the next run begin that waits for its turn, and let go of what is not needed."""
+        run, batch = self.run, self.run.batch_id
+        waits = batch and Run.objects.filter(batch_id=batch, status=RunStatus.PENDING).exists()
+        # By a job: a turn is given under the project's lock, which is taken before any run's.
+        # A run that is being started to wait for this one cannot be seen yet, so it is not sought.
+        if waits or (run.state.is_final and run.project.exclusive):
+            queue.enqueue(GIVE_TURNS, run.project_id)
+        if run.state is RunStatus.COMPLETED and run.worktree_of:
+            queue.enqueue(TIDY, run.pk)
 
     def again(self, lost: StepAttempt, reason: str) -> StepAttempt:
         """Another attempt at exactly what a dead worker had."""
         self.feedback, self.failure_context = lost.feedback, lost.failure_context
+        self._baseline = lost.baseline  # what the lost attempt did counts for this one
         unit = self.plan.units[lost.position]
         return self._make_attempt(unit, lost.position, lost.action, reason)
 
@@ -132,11 +162,10 @@ class Transition:
 
     def _ask(self, move: planner.Ask) -> None:
         reached = sum(1 for unit in self.plan.units[: move.at] if not unit.is_hook)
-        verdict = verification.verify_so_far(self.plan.step_keys, self._traces(), reached=reached)
         self._move_to(RunStatus.IN_PROGRESS)
         self.run.position = move.at
-        if not verdict.conforms:
-            self.fail(f"The run left its plan: {verdict.summary()}.")
+        if fault := self._fault(reached):
+            self.fail(fault)
             return
         self._move_to(RunStatus.AWAITING_FEEDBACK)
         # An approval older than this decision point is stale.
@@ -155,11 +184,10 @@ class Transition:
             self._policy_request = request_id
 
     def _complete(self, move: planner.Complete) -> None:
-        verdict = verification.verify(self.plan.step_keys, self._traces())
         self._move_to(RunStatus.IN_PROGRESS)
         self.run.position = move.at
-        if not verdict.conforms:
-            self.fail(f"The run left its plan: {verdict.summary()}.")
+        if fault := self._fault(len(self.plan.step_keys)):
+            self.fail(fault)
             return
         self._move_to(RunStatus.COMPLETED)
         self.run.completed_at = self.now
@@ -187,6 +215,11 @@ class Transition:
         if entry:
             self.tell(entry)
 
+    def _close_attempts(self, reason: str) -> None:
+        self.run.attempts.filter(status__in=StepAttempt.OPEN).update(
+            status=StepAttempt.Status.CANCELLED, finished_at=self.now, reason=reason[:500]
+        )
+
     def _move_to(self, status: RunStatus) -> None:
         if self.run.status != status:
             check_move(self.run.state, status)
@@ -205,6 +238,7 @@ class Transition:
             reason=reason[:500],
             feedback=self.feedback,
             failure_context=self.failure_context,
+            baseline=self._baseline,
             queued_at=self.now,
         )
         if self.worker and not unit.step.remote:
@@ -225,18 +259,22 @@ class Transition:
         before = self.run.attempts.filter(phase=unit.phase.value, step=unit.step.id)
         return (before.order_by("-number").values_list("number", flat=True).first() or 0) + 1
 
-    def _traces(self) -> list[verification.Trace]:
-        """What the history tells so far, with what this change is about to add."""
-        told = Event.objects.filter(run=self.run, type__in=verification.TELLING).order_by("number")
-        known = [
-            verification.Trace(type=kind, key=f"{phase}:{step}")
-            for kind, phase, step in told.values_list("type", "phase", "step")
-        ]
-        return known + [
-            verification.Trace(type=entry.type, key=f"{entry.phase}:{entry.step}")
-            for entry in self._entries
-            if entry.type in verification.TELLING
-        ]
+    def _fault(self, reached: int) -> str:
+        """Why a run that claims to have come so far may not go on; empty when it may."""
+        traces = conformance.traces_of(self.run, self._entries)
+        verdict = verification.verify_so_far(self.plan.step_keys, traces, reached=reached)
+        left = "" if verdict.conforms else f"The run left its plan: {verdict.summary()}."
+        return " ".join(filter(None, [left, self._changed_history()]))
+
+    def _changed_history(self) -> str:
+        """Whether events were taken away or slipped in; each has its number, without a gap."""
+        run, told = self.run, self.run.last_event_id
+        there = Event.objects.filter(run=run).aggregate(events=Count("pk"), last=Max("number"))
+        last = there["last"] or 0
+        if there["events"] == last == told:
+            return ""
+        run.last_event_id = max(told, last)  # the failure is told behind what was slipped in
+        return f"Its history was changed: {told} events were told, {there['events']} are there."
 
     def _reason_given(self) -> str:
         given = self.feedback or {}
@@ -258,4 +296,5 @@ def _executed(attempt: StepAttempt | None) -> telling.Executed | None:
         duration_ms=attempt.duration_ms or 0,
         message=str((attempt.response or {}).get("message", "")),
         result=attempt.result,
+        evidence=attempt.evidence,
     )

@@ -1,7 +1,14 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from runs import signing_in, start_views, token_views, views
+from runs import (
+    context_views,
+    project_views,
+    signing_in,
+    start_views,
+    token_views,
+    views,
+)
 from runs.printed import STREAMS
 
 
@@ -17,6 +24,12 @@ class RunIdConverter:
         return value
 
 
+class ProjectConverter(StringConverter):
+    """`org/name`: one name with a slash in it."""
+
+    regex = r"[^/]+/[^/]+"
+
+
 class StreamConverter(StringConverter):
     """One of the streams that a step prints to."""
 
@@ -24,6 +37,7 @@ class StreamConverter(StringConverter):
 
 
 register_converter(RunIdConverter, "run_id")
+register_converter(ProjectConverter, "project")
 register_converter(StreamConverter, "stream")
 
 urlpatterns = [
@@ -42,9 +56,18 @@ urlpatterns = [
         views.output_file,
         name="run-output-file",
     ),
+    path("runs/<run_id:run_id>/context/<int:number>/", context_views.package, name="run-package"),
+    path(
+        "runs/<run_id:run_id>/context/<int:number>.json",
+        context_views.package_json,
+        name="run-package-json",
+    ),
     path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),
     path("runs/<run_id:run_id>/resume/", views.resume, name="run-resume"),
     path("runs/<run_id:run_id>/rerun/", views.rerun, name="run-rerun"),
+    path("runs/<run_id:run_id>/worktree/remove/", views.remove_worktree, name="run-worktree"),
+    path("projects/", project_views.project_list, name="projects"),
+    path("projects/<project:name>/", project_views.project_page, name="project"),
     path("start/", start_views.start, name="start"),
     path("login/", signing_in.sign_in, name="login"),
     path("login/link/<str:token>/", signing_in.sign_in_by_link, name="login-link"),

@@ -18,6 +18,7 @@ from runs import (
     records,
     showing,
     starting,
+    workspaces,
 )
 from runs.addresses import chosen
 from runs.finding import find_run
@@ -137,6 +138,14 @@ def resume(request: PageRequest, run_id: str) -> HttpResponse:
 def rerun(request: PageRequest, run_id: str) -> HttpResponse:
     again, _ = starting.rerun(find_run(run_id), accounts.actor_of(request.user))
     return SeeOther(resolve_url("run", again.run_id))
+
+
+@require_POST
+@refusing
+def remove_worktree(request: PageRequest, run_id: str) -> HttpResponse:
+    permissions.check_may_operate(accounts.actor_of(request.user))
+    workspaces.remove(find_run(run_id))
+    return SeeOther(resolve_url("run", run_id))
 
 
 def _news(request: PageRequest, run: Run) -> HttpResponse:

@@ -1,3 +1,3 @@
 """What every test may ask for."""
 
-pytest_plugins = ["tests.fake_github"]
+pytest_plugins = ["tests.fake_agents.programs", "tests.fake_github"]

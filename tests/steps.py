@@ -50,6 +50,13 @@ def keep_briefing(briefing: Mapping[str, object]) -> dict[str, object]:
     return {"status": "success", "message": "kept", "details": {"briefing": dict(briefing)}}
 
 
+def say(briefing: Mapping[str, object]) -> object:
+    """Hands back whatever its arguments tell it to."""
+    arguments = briefing["arguments"]
+    assert isinstance(arguments, dict)
+    return arguments["response"]
+
+
 def log(briefing: Mapping[str, object]) -> dict[str, object]:
     """Leaves a word in the workspace for each execution."""
     context = briefing["context"]

@@ -6,14 +6,14 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
-from feedback import answering
+from feedback import answering, callbacks
 from feedback.answering import Words
 from feedback.api import questions, waiting
 from feedback.api.schemas import GiveAnswer, RequestJson, Requests
 from feedback.api.schemas import Status as RequestStatus
 from feedback.finding import find_request
 from feedback.models import FeedbackRequest
-from feedback.shapes import request_shape
+from feedback.shapes import request_shape, request_shapes
 from runs import permissions, remote, tokens
 from runs.api import idempotency, paging
 from runs.api.auth import ApiRequest
@@ -62,10 +62,7 @@ def list_requests(
         cursor=cursor,
         fits=lambda one: assigned is None or _is_for(actor, one),
     )
-    return {
-        "items": [request_shape(one) for one in page.items],
-        "next_cursor": page.next_cursor,
-    }
+    return {"items": request_shapes(page.items), "next_cursor": page.next_cursor}
 
 
 def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
@@ -83,10 +80,11 @@ def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
 def ask(request: ApiRequest, body: AskAlone, idempotency_key: IdempotencyHeader) -> Status[Json]:
     """Makes a run of one step that asks; answered, it is complete."""
 
+    _check(request, body)
+
     def work() -> tuple[int, Json]:
-        actor = request.auth.actor
-        tokens.check_may_act(actor)
         with transaction.atomic():
+            actor = request.auth.actor
             run = remote.start_asking(actor, project=body.project, work_id=str(body.work_id))
             return 201, _asked(request, run, body)
 
@@ -105,11 +103,20 @@ def ask_in_run(
     """Parks the run at its remote step, whose lease ends; once answered, `next` hands the step
     out again with the answer in its briefing."""
 
+    _check(request, body)
+
     def work() -> tuple[int, Json]:
-        tokens.check_may_act(request.auth.actor)
-        return 201, _asked(request, find_run(run_id), body, lease=body.lease)
+        with transaction.atomic():
+            return 201, _asked(request, find_run(run_id), body, lease=body.lease)
 
     return idempotency.once_in_transaction(request, work)
+
+
+def _check(request: ApiRequest, body: AskPeople) -> None:
+    """Before the transaction: an address is looked up in the network."""
+    tokens.check_may_act(request.auth.actor)
+    if body.callback_url:
+        callbacks.check(body.callback_url)
 
 
 def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -> Json:
@@ -122,6 +129,8 @@ def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -
         files=remote.sent_files(sent),
     )
     asked = FeedbackRequest.objects.get(run=run, status=FeedbackRequest.Status.PENDING)
+    if body.callback_url:
+        callbacks.promise(asked, body.callback_url, request.auth.token)
     return request_shape(asked)
 
 

@@ -25,7 +25,7 @@ def is_settled(request_id: str) -> bool:
 
 
 def wait(
-    request_id: str, seconds: float, *, sleep: Callable[[float], None] = time.sleep
+    request_id: str, seconds: float, *, sleep: Callable[[float], None] | None = None
 ) -> tuple[bool, bool]:
     """Whether the request is settled, and whether there was a seat to wait in."""
     if is_settled(request_id):
@@ -35,7 +35,7 @@ def wait(
     try:
         ends = time.monotonic() + min(seconds, LONGEST)
         while (left := ends - time.monotonic()) > 0:
-            sleep(min(POLL_SECONDS, left))
+            (sleep or time.sleep)(min(POLL_SECONDS, left))
             if is_settled(request_id):
                 return True, True
         return False, True

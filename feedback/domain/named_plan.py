@@ -11,8 +11,13 @@ from runs.domain.workflow import Autonomy, Step
 _STEP_ID = re.compile(r"[a-z][a-z0-9_-]{0,99}")
 
 
-def plan_of_names(state: State, metadata: Metadata, events: Sequence[EventFound]) -> Plan:
-    """Every step is remote, so that nothing starts by itself."""
+def plan_of_names(
+    state: State, metadata: Metadata, events: Sequence[EventFound], *, is_executed_here: bool
+) -> Plan:
+    """Every step is remote, so that nothing starts by itself.
+
+    A phase without a known step is passed over here; where the run is executed it may have some.
+    """
     named: dict[Phase, dict[str, None]] = {phase: {} for phase in Phase}
     for phase, found in state.phases.items():
         named[phase].update(dict.fromkeys(step.id or step.name for step in found.steps))
@@ -25,12 +30,33 @@ def plan_of_names(state: State, metadata: Metadata, events: Sequence[EventFound]
         workflow_id=metadata.workflow_id,
         chain=(metadata.workflow_id,),
         autonomy=Autonomy(level=metadata.autonomy),
-        phases=tuple(_phase(metadata, phase, list(named[phase]), state.point) for phase in Phase),
+        phases=tuple(
+            _phase(
+                phase,
+                list(named[phase]),
+                state.point,
+                source=metadata.workflow_id,
+                nothing=_nothing(metadata, phase, is_executed_here=is_executed_here),
+            )
+            for phase in Phase
+        ),
     )
 
 
+def covers(plan: Plan, named: Plan) -> bool:
+    """Whether a plan has every step that a run names."""
+    return set(named.step_keys) <= set(plan.step_keys)
+
+
+def _nothing(metadata: Metadata, phase: Phase, *, is_executed_here: bool) -> str:
+    """Why a phase without steps is left out."""
+    if phase not in metadata.phases:
+        return "not selected"
+    return "no steps" if is_executed_here else ""
+
+
 def _phase(
-    metadata: Metadata, phase: Phase, names: Sequence[str], point: ResumePoint | None
+    phase: Phase, names: Sequence[str], point: ResumePoint | None, *, source: str, nothing: str
 ) -> PlannedPhase:
     ids = [name for name in names if _STEP_ID.fullmatch(name)]
     units = tuple(
@@ -38,11 +64,10 @@ def _phase(
             phase=phase,
             index=_index_told(point, phase, name, index),
             step=Step(id=name, remote=True),
-            source=metadata.workflow_id,
+            source=source,
         )
         for index, name in enumerate(ids)
     )
-    nothing = "no steps" if phase in metadata.phases else "not selected"
     return PlannedPhase(name=phase, left_out="" if units else nothing, units=units)
 
 

@@ -70,10 +70,20 @@ def index_of(plan: Plan, point: ResumePoint) -> int | None:
 class Story:
     """The events, asked about one request at a time."""
 
-    def __init__(self, plan: Plan, events: Sequence[EventFound], notes: Notes) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        events: Sequence[EventFound],
+        notes: Notes,
+        *,
+        is_executed_here: bool,
+        is_whole_plan: bool,
+    ) -> None:
         self._plan = plan
         self._events = events
         self._notes = notes
+        self._is_executed_here = is_executed_here
+        self._is_whole_plan = is_whole_plan
 
     def pending(self, asked: Asked, at: int, point: ResumePoint | None) -> Request:
         told = self._told(asked.request_id)
@@ -93,7 +103,7 @@ class Story:
             gate_key=self._gate_key(question, at, told),
             point=asked.resume_point or point,
             requested_at=asked.requested_at,
-            answers=self._answers(asked.request_id),
+            answers=self._answers_so_far(asked, question.quorum),
             is_pending=True,
             shown_on_cli=asked.notification_sent.get("cli") is True,
         )
@@ -134,6 +144,15 @@ class Story:
                 given.setdefault(answer.identity, answer)
         return tuple(sorted(given.values(), key=lambda answer: answer.decides))
 
+    def _answers_so_far(self, asked: Asked, quorum: int) -> tuple[Answer, ...]:
+        given = self._answers(asked.request_id)
+        if given and quorum == 1:
+            # Whoever wrote the event was interrupted before the state; nothing came of it.
+            said = f"{asked.request_id} was answered, but state.json still asks it"
+            self._notes.warn("events", said)
+            return ()
+        return given
+
     def _likely_gate(self, asked: FeedbackType, at: int) -> Gate:
         """Where a run stands that does not say at which gate it asks."""
         if asked is FeedbackType.ERROR_RESOLUTION:
@@ -154,12 +173,18 @@ class Story:
         return gates.gate_key(self._plan.units[at], question, round_number=rounds)
 
     def _options(self, question: Question, asked: Asked) -> tuple[Option, ...]:
-        offered = {option.value: option for option in question.options}
+        # Of a run whose later steps nobody here knows, no option can say where it leads.
+        known = question.options if self._is_executed_here or self._is_whole_plan else ()
+        offered = {option.value: option for option in known}
         options = []
         for index, name in enumerate(asked.options):
             try:
                 options.append(offered.get(name) or make_option(asked.type, name))
             except ValueError:
+                if not self._is_executed_here:
+                    # Whoever executes the run knows; to the original any other word goes on.
+                    options.append(make_option(asked.type, name, action=Action.CONTINUE))
+                    continue
                 place = f"state.json: feedback_request.options[{index}]"
                 self._notes.refuse(place, f"nobody knows what {name!r} would do")
         return tuple(options)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from feedback.domain.differences import (
+from runs.domain.differences import (
     ALIKE,
     LETTER,
     Change,

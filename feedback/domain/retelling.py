@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from feedback.domain.named_plan import plan_of_names
+from feedback.domain.named_plan import covers, plan_of_names
 from feedback.domain.past_requests import Request, Story, index_of
+from feedback.domain.replaying import disagreements
 from feedback.domain.run_directory import EventFound, Metadata, State, entered_phase, of_type
-from runs.domain.errors import Invalid
+from runs.domain.errors import Invalid, Problem
 from runs.domain.events import EventType, file_name
 from runs.domain.notes import Notes
 from runs.domain.phases import Phase
@@ -25,17 +26,39 @@ class Standing:
     error: str
     requests: tuple[Request, ...] = ()
     approvals: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Problem, ...] = ()  # where its documents disagree
 
 
-def retell(state: State, metadata: Metadata, events: Sequence[EventFound]) -> Standing:
-    """Raises Invalid with everything that contradicts itself, each at its file."""
+def retell(
+    state: State,
+    metadata: Metadata,
+    events: Sequence[EventFound],
+    *,
+    known_plan: Plan | None = None,
+    is_executed_here: bool = True,
+) -> Standing:
+    """Raises Invalid with everything that contradicts itself, each at its file.
+
+    A plan that is known from elsewhere is taken when it has the steps the run names.
+    """
     notes = Notes()
-    _check_runs(state.run_id, metadata, events, notes)
+    check_identity(state, metadata, events, notes)
+    if not is_executed_here and state.status is not RunStatus.AWAITING_FEEDBACK:
+        # Whoever went on without clearing it away does not ask it any more.
+        state = state.model_copy(update={"feedback_request": None})
     _check_status(state, notes)
     _check_requests(state, events, notes)
-    plan = metadata.plan or plan_of_names(state, metadata, events)
+    named = plan_of_names(state, metadata, events, is_executed_here=is_executed_here)
+    plan = metadata.plan or (known_plan if known_plan and covers(known_plan, named) else named)
     position = _position(state, plan, notes)
-    story = Story(plan, events, notes)
+    notes.warnings += disagreements(state, plan, events)
+    story = Story(
+        plan,
+        events,
+        notes,
+        is_executed_here=is_executed_here,
+        is_whole_plan=plan is not named,
+    )
     requests = [story.answered(index, entry) for index, entry in enumerate(state.feedback_history)]
     if state.feedback_request and position < len(plan.units):
         requests.append(story.pending(state.feedback_request, position, state.resume_point))
@@ -48,12 +71,15 @@ def retell(state: State, metadata: Metadata, events: Sequence[EventFound]) -> St
         error=_error(state, events),
         requests=tuple(requests),
         approvals=_approvals(requests),
+        notes=tuple(notes.warnings),
     )
 
 
-def _check_runs(
-    run_id: str, metadata: Metadata, events: Sequence[EventFound], notes: Notes
+def check_identity(
+    state: State, metadata: Metadata, events: Sequence[EventFound], notes: Notes
 ) -> None:
+    """Every document must be of this run, and the plan the one that was hashed."""
+    run_id = state.run_id
     if metadata.run_id != run_id:
         notes.refuse("metadata.json: run_id", f"{metadata.run_id} is another run")
     for event in events:
@@ -80,9 +106,7 @@ def _check_requests(state: State, events: Sequence[EventFound], notes: Notes) ->
         notes.refuse("state.json: feedback_history", f"{request_id} stands there twice")
     for event in of_type(events, EventType.FEEDBACK_RECEIVED):
         if event.request_id and event.request_id not in known:
-            notes.refuse(
-                _place(event), f"answers {event.request_id}, which state.json does not know"
-            )
+            notes.warn(_place(event), f"answers {event.request_id}, which state.json does not know")
 
 
 def _place(event: EventFound) -> str:

@@ -2,9 +2,18 @@
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+)
 
 from runs.domain.errors import Problem
 from runs.domain.events import EventType
@@ -21,6 +30,25 @@ Json = dict[str, JsonValue]
 
 # A type becomes part of a file's name when the run is exported again.
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_SLUG = re.compile(r"[A-Za-z0-9_-]+")  # what an address can hold
+
+
+def _of_our_age(at: datetime) -> datetime:
+    """Years that any time zone and any database can still tell."""
+    if not 1970 <= at.year <= 9000:
+        raise ValueError("is not a time of our age")
+    return at
+
+
+def _speakable(name: str) -> str:
+    if not _SLUG.fullmatch(name):
+        raise ValueError("cannot be an id of a request: use letters, digits, - and _")
+    return name
+
+
+Time = Annotated[AwareDatetime, AfterValidator(_of_our_age)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+RequestId = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_speakable)]
 
 
 class Found(BaseModel):
@@ -31,29 +59,29 @@ class Found(BaseModel):
 
 class ResumePoint(Found):
     phase: Phase
-    step: str
-    step_index: int | None = None
+    step: Annotated[str, Field(max_length=150)]
+    step_index: Count | None = None
 
 
 class Asked(Found):
-    request_id: Annotated[str, Field(min_length=1, max_length=40)]
+    request_id: RequestId
     type: FeedbackType
     prompt: str
     options: tuple[str, ...] = ()
     context: Json = {}
-    requested_at: AwareDatetime
+    requested_at: Time
     notification_sent: Json = {}
     resume_point: ResumePoint | None = None
 
 
 class Answered(Found):
-    request_id: Annotated[str, Field(min_length=1, max_length=40)]
+    request_id: RequestId
     request_type: FeedbackType
     response: str
     action: Action | None = None
     comment: str | None = None
     provided_by: Json
-    received_at: AwareDatetime
+    received_at: Time
 
 
 class StepFound(Found):
@@ -62,18 +90,20 @@ class StepFound(Found):
 
 
 class PhaseFound(Found):
+    status: str = ""
     steps: tuple[StepFound, ...] = ()
-    retry_count: Annotated[int, Field(ge=0)] = 0
+    retry_count: Count = 0
 
 
 class State(Found):
     run_id: str
     status: RunStatus
     current_phase: Phase | None = None
-    current_step: str | None = None
-    updated_at: AwareDatetime
-    completed_at: AwareDatetime | None = None
-    cancelled_at: AwareDatetime | None = None
+    current_step: Annotated[str, Field(max_length=150)] | None = None
+    last_event_id: Count | None = None
+    updated_at: Time | None = None
+    completed_at: Time | None = None
+    cancelled_at: Time | None = None
     phases: dict[Phase, PhaseFound] = {}
     artifacts: Json = {}
     feedback_request: Asked | None = None
@@ -102,7 +132,7 @@ class Metadata(Found):
     workflow_id: Annotated[str, Field(max_length=100)] = "default"
     autonomy: AutonomyLevel = AutonomyLevel.GUARDED
     phases: tuple[Phase, ...] = tuple(Phase)
-    created_at: AwareDatetime
+    created_at: Time
     created_by: Annotated[str, Field(max_length=200)] = "unknown"
     relationships: Relationships = Relationships()
     environment: Json = {}
@@ -115,9 +145,9 @@ class Metadata(Found):
 
 
 class EventFound(Found):
-    event_id: Annotated[int, Field(ge=1)]
+    event_id: Annotated[int, Field(ge=1, le=2**31 - 1)]
     type: str
-    timestamp: AwareDatetime
+    timestamp: Time
     run_id: str
     phase: Annotated[str, Field(max_length=20)] | None = None
     step: Annotated[str, Field(max_length=150)] | None = None

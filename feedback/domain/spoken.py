@@ -1,13 +1,14 @@
 """What of a markdown comment is its author's own speech: no code, no quote, no HTML."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 from markdown_it.token import Token
+
+from runs.domain import cleaning
 
 MAX_CHARACTERS = 65_536  # of a comment, as GitHub has it
 MAX_NESTING = 20
@@ -16,11 +17,6 @@ MAX_MARKS = 20_000
 
 UNSPOKEN = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands where code, a link or HTML stood
 
-# Characters that fill no space on the page and are neither control nor format characters.
-_FILLERS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\ufe00-\ufe0d\U000e0100-\U000e01ef]"
-)
-_LAYOUT = str.maketrans("", "", "\n\t")
 _READER = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).enable(
     ["table", "strikethrough"]
 )
@@ -65,14 +61,7 @@ def joined(lines: Iterable[Line], of: Callable[[Line], str]) -> str:
 def visible(text: str) -> str:
     """A text with one kind of line end and without the characters nobody sees."""
     # A mention that was broken on purpose is none; GitHub does not see one either.
-    unified = text.replace("\r\n", "\n").replace("\r", "\n").replace("@\u200b", "@ ")
-    if not unified.translate(_LAYOUT).isprintable():
-        unified = "".join(char for char in unified if char in "\n\t" or _shows(char))
-    return _FILLERS.sub("", unified)
-
-
-def _shows(char: str) -> bool:
-    return unicodedata.category(char) not in ("Cc", "Cf", "Cs")
+    return cleaning.visible(text.replace("@\u200b", "@ "))
 
 
 class _Listener:

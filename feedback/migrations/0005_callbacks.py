@@ -31,4 +31,19 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(condition=models.Q(('is_due', True)), fields=['next_try_at'], name='callbacks_due')],
             },
         ),
+        migrations.CreateModel(
+            name='WriteBack',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('is_due', models.BooleanField(default=True)),
+                ('written_at', models.DateTimeField(blank=True, null=True)),
+                ('refused', models.TextField(blank=True)),
+                ('last_error', models.TextField(blank=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('response', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='write_back', to='faber_feedback.feedbackresponse')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('is_due', True)), fields=['created_at'], name='write_backs_due')],
+            },
+        ),
     ]

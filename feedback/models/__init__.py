@@ -2,6 +2,7 @@
 
 from feedback.models.callbacks import Callback
 from feedback.models.github import Delivery, InboundComment, Listening, Webhook
+from feedback.models.mirrors import WriteBack
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import Draft, ReviewComment
 
@@ -15,4 +16,5 @@ __all__ = [
     "Listening",
     "ReviewComment",
     "Webhook",
+    "WriteBack",
 ]

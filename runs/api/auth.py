@@ -6,11 +6,12 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from runs import tokens
-from runs.domain.actors import Actor
+from runs.buckets import Buckets
+from runs.domain.actors import Actor, Source
 from runs.domain.errors import FaberError, NotFound
 from runs.models import AccessToken
 
-BUCKETS = tokens.Buckets(burst=300, per_second=20)
+BUCKETS = Buckets(burst=300, per_second=20)
 
 
 class Unauthorised(FaberError):
@@ -63,4 +64,11 @@ def identify(request: HttpRequest) -> Caller:
     if "\0" in request.path_info:  # which PostgreSQL would fail on
         raise NotFound
     tokens.touch(token)
-    return Caller(token=token, actor=tokens.actor_of(token))
+    return Caller(token=token, actor=_actor(token, request))
+
+
+def _actor(token: AccessToken, request: HttpRequest) -> Actor:
+    """A program may say that it only hands on what an agent wants, and then does no more."""
+    if request.headers.get("Faber-Source") == Source.MCP.value:
+        return tokens.agent_of(token, Source.MCP)
+    return tokens.actor_of(token)

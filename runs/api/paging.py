@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from typing import Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
@@ -49,10 +49,11 @@ def paged(
 
 def _fitting(rows: QuerySet[Row], fits: Callable[[Row], bool], size: int) -> Iterator[Row]:
     """Read no more rows than are needed, even when only some of them fit."""
-    start = 0
-    while batch := list(rows[start : start + size]):
+    for start in count(step=size):
+        batch = list(rows[start : start + size])
         yield from filter(fits, batch)
-        start += size
+        if len(batch) < size:
+            return
 
 
 def _cursor(at: datetime, pk: int) -> str:

@@ -4,7 +4,17 @@ from typing import Annotated
 
 from ninja import Header, Query, Router, Status
 
-from runs import context, engine, listing, permissions, records, starting
+from runs import (
+    conformance,
+    context,
+    engine,
+    listing,
+    permissions,
+    records,
+    shaping,
+    starting,
+    told,
+)
 from runs.api import idempotency, paging, wishes
 from runs.api.auth import ApiRequest
 from runs.api.schemas import (
@@ -33,6 +43,9 @@ IdempotencyHeader = Annotated[
 ]
 Limit = Annotated[int, Query(paging.USUAL, ge=1, description="At most 200 are given.")]
 Cursor = Annotated[str, Query("", description="The `next_cursor` of the page before.")]
+PackageNumber = Annotated[
+    int | None, Query(None, ge=1, le=2**31 - 1, description="They count from 1.")
+]
 
 
 @router.post(
@@ -49,7 +62,7 @@ def start_run(
 
     def work() -> tuple[int, Json]:
         permissions.check_may_start(request.auth.actor)
-        return 201, records.run_shape(_started(request, body))
+        return 201, shaping.run_shape(_started(request, body))
 
     return idempotency.once(request, work)
 
@@ -85,10 +98,7 @@ def list_runs(
     if work_id:
         runs = runs.filter(work_id=work_id)
     page = paging.paged(runs, by="created_at", newest_first=True, limit=limit, cursor=cursor)
-    return {
-        "items": [records.run_shape(run) for run in page.items],
-        "next_cursor": page.next_cursor,
-    }
+    return {"items": shaping.run_shapes(page.items), "next_cursor": page.next_cursor}
 
 
 @router.get(
@@ -125,10 +135,14 @@ def run_events(
     "/runs/{path:run_id}/context",
     response=answers({200: Json}, 404, 409),
     operation_id="getRunContext",
-    summary="What a step would be told of the run now",
+    summary="The newest context package, or another by its number",
 )
-def run_context(request: ApiRequest, run_id: str) -> Json:
-    return context.reconstitute(records.read(find_run(run_id)))
+def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Json:
+    """Before a step was told anything: what one would be told now."""
+    run = find_run(run_id)
+    if package is not None:
+        return told.whole(run, package)
+    return told.newest(run) or context.reconstitute(records.read(run))
 
 
 @router.get(
@@ -138,7 +152,7 @@ def run_context(request: ApiRequest, run_id: str) -> Json:
     summary="Executed against planned",
 )
 def run_verification(request: ApiRequest, run_id: str) -> Json:
-    return records.verdict_shape(records.verdict_of(find_run(run_id)))
+    return conformance.verdict_shape(conformance.verdict_of(find_run(run_id)))
 
 
 @router.post(
@@ -150,7 +164,7 @@ def run_verification(request: ApiRequest, run_id: str) -> Json:
 def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     """For operators, and for whoever started the run; never for an agent."""
     run = _steered(request, run_id)
-    return records.run_shape(
+    return shaping.run_shape(
         engine.cancel(run.pk, reason=body.reason.strip(), actor=request.auth.actor)
     )
 
@@ -163,7 +177,7 @@ def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
 )
 def resume_run(request: ApiRequest, run_id: str) -> Json:
     run = _steered(request, run_id)
-    return records.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
+    return shaping.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
 
 
 @router.post(
@@ -183,7 +197,7 @@ def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
         )
     except NotFound as error:
         raise Refused(f"The run's workflow is gone. {error}") from error
-    return Status(201, records.run_shape(again))
+    return Status(201, shaping.run_shape(again))
 
 
 def _steered(request: ApiRequest, run_id: str) -> Run:
@@ -201,4 +215,4 @@ def _steered(request: ApiRequest, run_id: str) -> Run:
 )
 def get_run(request: ApiRequest, run_id: str) -> Json:
     """By its full id, its uuid, or the beginning of that."""
-    return records.run_shape(find_run(run_id))
+    return shaping.run_shape(find_run(run_id))

@@ -129,6 +129,14 @@ class Events(BaseModel):
     next_cursor: str | None
 
 
+class Divergence(BaseModel):
+    event_id: int
+    step: str
+    attempt: int
+    message: str
+    claims: list[str]
+
+
 class Verdict(BaseModel):
     conforms: bool
     matched: list[str]
@@ -136,6 +144,9 @@ class Verdict(BaseModel):
     extra: list[str]
     reordered: list[str]
     fabricated: list[str]
+    divergences: list[Divergence] = Field(
+        description="Claims beyond a step that were refused; the run stayed on its plan."
+    )
 
 
 WorkId = str | StrictInt
@@ -231,6 +242,9 @@ class AskPeople(Sent):
     options: list[OptionSent | Annotated[str, Field(min_length=1, max_length=100)]] = []
     context: dict[str, JsonValue] = {}
     artifact: FileSent | None = None
+    callback_url: Annotated[str, Field(max_length=2000)] = Field(
+        "", description="Where the request is sent, signed, once it is answered or withdrawn."
+    )
 
 
 class AskInRun(AskPeople):

@@ -42,7 +42,7 @@ def wish_of(body: StartRun, actor: Actor) -> Wish:
 def _workspace(named: str, project: str, actor: Actor) -> Path:
     if not named:
         known = Project.objects.filter(name__iexact=project).exclude(workspace="").first()
-        return Path(known.workspace) if known else remote.own_folder(project or WITHOUT_A_PROJECT)
+        return (known and known.folder) or remote.own_folder(project or WITHOUT_A_PROJECT)
     if not Path(named).is_absolute():
         raise Invalid([Problem("workspace", f"{named!r} is not a full path")])
     folder = Path(named).resolve()
@@ -52,8 +52,8 @@ def _workspace(named: str, project: str, actor: Actor) -> Path:
 
 
 def _registered() -> set[str]:
-    folders = Project.objects.exclude(workspace="").values_list("workspace", flat=True)
-    return {str(Path(folder).resolve()) for folder in folders}
+    projects = Project.objects.exclude(workspace="").only("workspace")
+    return {str(project.folder.resolve()) for project in projects if project.folder}
 
 
 def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor) -> str:

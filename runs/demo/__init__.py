@@ -6,13 +6,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from django.conf import settings
 from django.utils import timezone
 
 from runs import starting
 from runs.demo.steps import make_repository
 from runs.domain.actors import Actor, Role, Source
-from runs.models import Run
+from runs.models import Run, places
 from runs.starting import Wish
 
 PROJECT = "faber/demo"
@@ -43,7 +42,7 @@ def with_scratch(wish: Wish) -> Wish:
 
 
 def _scratch() -> Path:
-    parent = Path(settings.FABER_DATA_DIR) / "demo"
+    parent = places.found("demo")
     parent.mkdir(mode=0o700, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{timezone.now():%Y%m%d-%H%M%S}-", dir=parent))
     for file in (HERE / "start").iterdir():

@@ -1,18 +1,19 @@
 """What an executor is told: one step, why it is executed, and everything known."""
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 
+from runs.domain.cleaning import clean
+from runs.domain.fencing import fenced
+from runs.domain.plain_json import given
 from runs.domain.plan import Plan, Unit
-
-_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 AFTER_FEEDBACK = """\
 Resume workflow run {run_id} from step {phase}:{step}.
 User feedback received: {feedback}.
 Continue executing workflow steps. Follow workflow definition.
 Do NOT diverge from the planned workflow."""
+
+LOCK_REASON = "Resuming after feedback - must follow workflow"
 
 WITHOUT_FEEDBACK = """\
 Execute step {phase}:{step} of workflow run {run_id}.
@@ -40,14 +41,6 @@ def _spoken(feedback: Mapping[str, object]) -> str:
     return ": ".join(part for part in parts if part).rstrip(".")
 
 
-def clean(words: str) -> str:
-    """Somebody's words without what a reader cannot see: HTML comments and hidden characters."""
-    visible = _HTML_COMMENT.sub("", words)
-    return "".join(
-        char for char in visible if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf")
-    ).strip()
-
-
 def plan_marks(plan: Plan, done: Iterable[str]) -> list[dict[str, object]]:
     """The plan's steps in order, each with whether it is done."""
     finished = set(done)
@@ -69,3 +62,41 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
     if feedback.get("skipped"):
         told["skipped"] = True
     return told
+
+
+def done_in(package: Mapping[str, object]) -> list[str]:
+    """Keys of the steps that are completed or skipped, as the package tells them."""
+    phases = given(given(package, "state", dict), "phases", dict)
+    return [
+        f"{name}:{step['id']}"
+        for name, phase in phases.items()
+        for step in phase["steps"]
+        if step["status"] in ("completed", "skipped")
+    ]
+
+
+def lock(package: Mapping[str, object]) -> dict[str, object]:
+    """The seeds' workflow lock, told from the first answer on."""
+    decisions = package.get("decisions")
+    asked = decisions if isinstance(decisions, list) else []
+    if not any(decision.get("response") for decision in asked):
+        return {}
+    return {"workflow_locked": True, "workflow_lock_reason": LOCK_REASON}
+
+
+def context_for_executor(package: Mapping[str, object]) -> dict[str, object]:
+    """The package with a fence around each text that somebody wrote on the issue."""
+    issue = package.get("issue")
+    if not isinstance(issue, Mapping):
+        return dict(package)
+    mark = str(package.get("mark", ""))
+    comments = [_fenced_body(comment, mark) for comment in issue.get("comments", ())]
+    return {**package, "issue": {**_fenced_body(issue, mark), "comments": comments}}
+
+
+def _fenced_body(said: Mapping[str, object], mark: str) -> dict[str, object]:
+    author, permission = (str(said.get(key) or "unknown") for key in ("author", "permission"))
+    body = fenced(
+        str(said.get("body", "")), mark=mark, author=author, permission=permission, channel="issue"
+    )
+    return {**said, "body": body}

@@ -1,4 +1,4 @@
-"""What a run's history may say: thirty-seven types of event and how one is written down."""
+"""What a run's history may say: thirty-eight types of event and how one is written down."""
 
 import hashlib
 import json
@@ -46,6 +46,7 @@ class EventType(StrEnum):
     SKILL_INVOKE = "skill_invoke"
     AGENT_INVOKE = "agent_invoke"
     HOOK_EXECUTE = "hook_execute"
+    DIVERGENCE = "divergence"  # an executor claimed more than its step, and was refused
 
 
 # Spellings other writers used for the same thing; understood when read, never written.
@@ -60,6 +61,11 @@ ALIASES: Mapping[str, EventType] = {
     "skill_invoked": EventType.SKILL_INVOKE,
     "retry_attempt": EventType.STEP_RETRY,
 }
+
+
+def spellings_of(*types: EventType) -> tuple[str, ...]:
+    """The names under which these may stand in a history that was brought here."""
+    return (*types, *(name for name, meant in ALIASES.items() if meant in types))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,25 @@ def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
     )
 
 
+def on_context(unit: Unit, source: str, why: str) -> Question:
+    """A source of the context is there and cannot be read: the step waits for a word."""
+    said = {
+        "retry": "Try to read it again",
+        "continue": f"Go on without the {source}, in this step and those behind it",
+        "abort": "Cancel this workflow run",
+    }
+    return Question(
+        type=FeedbackType.ERROR_RESOLUTION,
+        gate=Gate.INPUT,
+        prompt=f"“{unit.step.title}” waits: {why}",
+        options=tuple(
+            make_option(FeedbackType.ERROR_RESOLUTION, name, description=description)
+            for name, description in said.items()
+        ),
+        context={"summary": why, "context_source": source},
+    )
+
+
 def _input_type(result: Result) -> FeedbackType:
     named = result.details.get("input_type")
     try:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from runs.domain.phases import Phase
 from runs.domain.plan import Unit
-from runs.domain.workflow import Hook, HookType, ResultHandling, Step, Workflow
+from runs.domain.workflow import Agent, Hook, HookType, ResultHandling, Step, Workflow
 
 TIMEOUT = 300
 
@@ -14,13 +14,14 @@ def with_hooks(chain: Sequence[Workflow], phase: Phase, steps: Sequence[Unit]) -
     """The phase's units: pre hooks from the root down, the steps, post hooks back up to it."""
     names = _Names(unit.step.id for unit in steps)
     last = max(0, len(steps) - 1)
+    agent = next((workflow.agent for workflow in chain if workflow.agent), None)
     before = [
-        _unit(workflow, phase, hook, names.new(f"pre_{phase}", hook), 0)
+        _unit(workflow, phase, hook, names.new(f"pre_{phase}", hook), 0, agent)
         for workflow in reversed(chain)
         for hook in workflow.hooks.get(f"pre_{phase}", ())
     ]
     after = [
-        _unit(workflow, phase, hook, names.new(f"post_{phase}", hook), last)
+        _unit(workflow, phase, hook, names.new(f"post_{phase}", hook), last, agent)
         for workflow in chain
         for hook in workflow.hooks.get(f"post_{phase}", ())
     ]
@@ -44,26 +45,29 @@ class _Names:
         return name
 
 
-def _unit(workflow: Workflow, phase: Phase, hook: Hook, name: str, index: int) -> Unit:
+def _unit(
+    workflow: Workflow, phase: Phase, hook: Hook, name: str, index: int, agent: Agent | None
+) -> Unit:
     return Unit(
         phase=phase,
         index=index,
-        step=_step(hook, name),
+        step=_step(hook, name, agent),
         source=workflow.id,
         position="hook",
         document=hook.path if hook.type is HookType.DOCUMENT else None,
     )
 
 
-def _step(hook: Hook, name: str) -> Step:
-    agent = hook.type in (HookType.SKILL, HookType.PROMPT)
+def _step(hook: Hook, name: str, agent: Agent | None) -> Step:
+    for_agent = hook.type in (HookType.SKILL, HookType.PROMPT)
     return Step(
         id=name,
         name=hook.name,
         description=hook.description,
         run=_argv(hook.path) if hook.type is HookType.SCRIPT and hook.path else None,
-        skill=hook.skill if agent else None,
-        prompt=hook.prompt if agent else None,
+        skill=hook.skill if for_agent else None,
+        prompt=hook.prompt if for_agent else None,
+        agent=agent if for_agent else None,
         config={**hook.config, **hook.parameters},
         timeout=hook.timeout or TIMEOUT,
         result_handling=ResultHandling(

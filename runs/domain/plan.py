@@ -69,8 +69,10 @@ class Plan(Value):
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(self.canonical().encode()).hexdigest()
+        return digest_of(self.dump())
 
-    def canonical(self) -> str:
-        """The one spelling of this plan that its hash is taken of."""
-        return json.dumps(self.dump(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+def digest_of(document: object) -> str:
+    """The hash of a plan as it is stored, whatever order a database gives its keys back in."""
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

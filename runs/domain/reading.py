@@ -29,7 +29,7 @@ def read_workflow(document: object) -> ReadWorkflow:
         raise Invalid([Problem("", "a workflow must be an object with an id and phases")])
     if foreign := list(_foreign(document, "", 0)):
         raise Invalid(foreign)
-    own: dict[str, object] = json.loads(json.dumps(document))
+    own: dict[str, object] = json.loads(json.dumps(document), parse_float=_as_databases_write_it)
     notes = Notes()
     tidy(own, notes)
     check_rules(own, notes)
@@ -37,6 +37,12 @@ def read_workflow(document: object) -> ReadWorkflow:
     if workflow is None or notes.problems:
         raise Invalid(notes.problems)
     return ReadWorkflow(workflow=workflow, warnings=tuple(notes.warnings))
+
+
+def _as_databases_write_it(text: str) -> float | int:
+    """PostgreSQL gives 1e+22 back as a whole number, and no negative zero; hashes must not care."""
+    number = float(text)
+    return int(number) if abs(number) >= 1e16 else number + 0.0
 
 
 def _validated(document: dict[str, object], notes: Notes) -> Workflow | None:

@@ -29,6 +29,7 @@ __all__ = [
     "check_response",
     "failure",
     "read_response",
+    "refuted",
     "to_json",
 ]
 
@@ -48,6 +49,8 @@ class Result:
     pending_input: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # about the response itself; the step said none of these
     severities: Mapping[str, Severity] = field(default_factory=dict)  # where the step gave one
+    # Keys that no response has; they are judged, never kept.
+    beside: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,16 @@ def failure(
     return read_response(response, step="failure")
 
 
+def refuted(
+    result: Result, message: str, *, errors: Iterable[str], suggested_fixes: Iterable[str] = ()
+) -> Result:
+    """A failure in the place of a response that is not believed; what it said is kept, apart."""
+    kept: dict[str, object] = {"claimed": {**result.beside, **to_json(result)}}
+    if "output_tail" in result.details:
+        kept["output_tail"] = result.details["output_tail"]
+    return failure(message, errors=errors, details=kept, suggested_fixes=suggested_fixes)
+
+
 def to_json(result: Result) -> dict[str, object]:
     """The canonical skill response, without its empty fields and without the notes on it."""
     response: dict[str, object] = {"status": result.status.value, "message": result.message}
@@ -159,6 +172,7 @@ def _result(reading: _Reading) -> Result:
         pending_input=given(response, "pending_input", dict),
         notes=tuple(map(str, reading.problems(Weight.STRICT, Weight.MILD))),
         severities=_severities_in(items),
+        beside={key: response[key] for key in response if key not in KINDS and key != "status"},
     )
 
 

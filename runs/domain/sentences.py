@@ -109,7 +109,8 @@ def _choice(detail: ErrorDetails) -> str:
 
 
 def _pattern(detail: ErrorDetails) -> str:
-    return f"{detail['input']!r} {_PATTERNS[str(detail['loc'][-1])]}"
+    said = _PATTERNS.get(str(detail["loc"][-1]), "does not have the form it must have")
+    return f"{detail['input']!r} {said}"
 
 
 def _bound(words: str, limit: str) -> Callable[[ErrorDetails], str]:
@@ -132,4 +133,5 @@ _SENTENCES: Mapping[str, Callable[[ErrorDetails], str]] = {
     "string_too_long": lambda detail: f"is longer than {detail['ctx']['max_length']} characters",
     "greater_than_equal": _bound("at least", "ge"),
     "less_than_equal": _bound("at most", "le"),
+    "value_error": lambda detail: str(detail["ctx"]["error"]),
 }

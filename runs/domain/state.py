@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from runs.domain.events import EventType
+from runs.domain.events import ALIASES, EventType
 from runs.domain.phases import Phase
 from runs.domain.plan import Plan
 
@@ -70,13 +70,14 @@ def fold(plan: Plan, documents: Iterable[Mapping[str, object]]) -> dict[Phase, P
         for phase in plan.phases
     }
     for document in documents:
-        kind, name = document.get("type"), str(document.get("phase", ""))
+        told, name = str(document.get("type")), str(document.get("phase", ""))
+        kind = ALIASES.get(told, told)
         if kind == EventType.RETRY_LOOP_ENTER:
             _start_round(phases)
         elif name in phases and kind in _PHASE_STATUS:
-            _fold_phase(phases[Phase(name)], EventType(str(kind)), document)
+            _fold_phase(phases[Phase(name)], EventType(kind), document)
         elif name in phases and kind in _STEP_STATUS:
-            _fold_step(phases[Phase(name)], EventType(str(kind)), document)
+            _fold_step(phases[Phase(name)], EventType(kind), document)
     return phases
 
 

@@ -27,14 +27,17 @@ def check_rules(document: dict[str, object], notes: Notes) -> None:
             _check_step(step, place, notes)
             if not _asks(step, name, gated):
                 _no_effect(step, place, notes)
+    _agent(document, "", notes)
     _unique_ids(document, notes)
     _failures_stop(document, notes)
     _check_hooks(document, notes)
 
 
 def _check_step(step: dict[str, object], place: str, notes: Notes) -> None:
-    for rule in (_one_way, _run_says_something, _quorum, _selection, _options):
+    for rule in (_one_way, _run_says_something, _agent, _quorum, _selection, _options):
         rule(step, place, notes)
+    if step.get("agent") and not any(given(step, key) for key in AGENT_KEYS):
+        notes.warn(place_of(place, "agent"), "has no effect without prompt, command or skill")
 
 
 def _one_way(step: dict[str, object], place: str, notes: Notes) -> None:
@@ -53,6 +56,17 @@ def _run_says_something(step: dict[str, object], place: str, notes: Notes) -> No
     run = step.get("run")
     if run == [] or (isinstance(run, list) and run[0] == ""):
         notes.refuse(place_of(place, "run"), "must name a program")
+
+
+def _agent(holder: dict[str, object], place: str, notes: Notes) -> None:
+    agent = holder.get("agent")
+    if not isinstance(agent, dict):
+        return
+    where, command = place_of(place, "agent", "command"), agent.get("command")
+    if command is None and agent.get("kind", "plain") == "plain":
+        notes.refuse(where, "missing key; only claude and codex are known without one")
+    elif command == [] or (isinstance(command, list) and command[0] == ""):
+        notes.refuse(where, "must name a program")
 
 
 def _quorum(step: dict[str, object], place: str, notes: Notes) -> None:

@@ -21,6 +21,7 @@ class Executed:
     duration_ms: int
     message: str
     result: str
+    evidence: Sequence[Mapping[str, object]] = ()
 
 
 def resume_point(unit: Unit) -> dict[str, object]:
@@ -38,21 +39,16 @@ def run_started(metadata: Mapping[str, object], actor: Actor) -> Entry:
 
 
 def run_rerun(original_run_id: str, changes: Mapping[str, object], actor: Actor) -> Entry:
-    return Entry(
-        type=EventType.WORKFLOW_RERUN,
-        user=actor.name,
-        source=actor.source.value,
-        metadata={"original_run_id": original_run_id, "changes": dict(changes)},
-    )
+    told = {"original_run_id": original_run_id, "changes": dict(changes)}
+    return _steered(EventType.WORKFLOW_RERUN, told, actor)
 
 
 def run_resumed(unit: Unit | None, actor: Actor) -> Entry:
-    return Entry(
-        type=EventType.WORKFLOW_RESUMED,
-        user=actor.name,
-        source=actor.source.value,
-        metadata=resume_point(unit) if unit else {},
-    )
+    return _steered(EventType.WORKFLOW_RESUMED, resume_point(unit) if unit else {}, actor)
+
+
+def _steered(kind: EventType, metadata: Mapping[str, object], actor: Actor) -> Entry:
+    return Entry(type=kind, user=actor.name, source=actor.source.value, metadata=metadata)
 
 
 def run_completed(plan: Plan, *, duration_ms: int, events: int, retries: int) -> Entry:
@@ -109,7 +105,14 @@ def step_retried(unit: Unit, action: str) -> Entry:
     )
 
 
-def step_failed(unit: Unit, result: Result, *, attempt: int, duration_ms: int) -> Entry:
+def step_failed(
+    unit: Unit,
+    result: Result,
+    *,
+    attempt: int,
+    duration_ms: int,
+    evidence: Sequence[Mapping[str, object]] = (),
+) -> Entry:
     return Entry(
         type=EventType.STEP_ERROR,
         phase=unit.phase,
@@ -117,12 +120,23 @@ def step_failed(unit: Unit, result: Result, *, attempt: int, duration_ms: int) -
         status="failed",
         duration_ms=duration_ms,
         message=result.message,
-        metadata={"attempt": attempt},
+        metadata={"attempt": attempt, **_evidence(evidence)},
         error={
             "code": "FABER-202",
             "message": "; ".join(result.errors) or result.message,
             "recoverable": True,
         },
+    )
+
+
+def diverged(unit: Unit, claims: Sequence[str], *, attempt: int, message: str) -> Entry:
+    return Entry(
+        type=EventType.DIVERGENCE,
+        phase=unit.phase,
+        step=unit.step.id,
+        status="refused",
+        message=message,
+        metadata={"attempt": attempt, "claims": list(claims)},
     )
 
 
@@ -215,17 +229,16 @@ def approval(
     if told is None or not feedback_type.approves:
         return ()
     by = "approved_by" if told is EventType.APPROVAL_GRANTED else "denied_by"
-    return (
-        Entry(
-            type=told,
-            phase=phase,
-            step=step,
-            user=actor.name,
-            source=actor.source.value,
-            message=f"{actor.name}: {response}",
-            metadata={"request_id": request_id, "decision": response, by: actor.name},
-        ),
+    entry = Entry(
+        type=told,
+        phase=phase,
+        step=step,
+        user=actor.name,
+        source=actor.source.value,
+        message=f"{actor.name}: {response}",
+        metadata={"request_id": request_id, "decision": response, by: actor.name},
     )
+    return (entry,)
 
 
 def passed(
@@ -277,5 +290,11 @@ def _step_completed(unit: Unit, executed: Executed | None) -> Entry:
         status="completed",
         duration_ms=last.duration_ms if last else 0,
         message=last.message if last else "",
-        metadata={"attempt": last.number, "result": last.result} if last else {},
+        metadata={"attempt": last.number, "result": last.result, **_evidence(last.evidence)}
+        if last
+        else {},
     )
+
+
+def _evidence(checked: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    return {"evidence": [dict(piece) for piece in checked]} if checked else {}

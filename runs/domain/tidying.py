@@ -3,7 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable
+from typing import TypeGuard
 
+from runs.domain.agents import BY_NAME, HOW_TO_NAME_ONE, kind_of
+from runs.domain.evidence import tidy_evidence
 from runs.domain.notes import Notes, hooks_in, phases_in, place_of, steps_in
 
 AGENT_KEYS = ("prompt", "command", "skill")
@@ -29,6 +32,7 @@ def tidy(document: dict[str, object], notes: Notes) -> None:
     """Change the document in place, so that only what a run uses is left to be read."""
     _drop(document, _UNUSED_IN_FILE, "", notes)
     _tidy_autonomy(document.get("autonomy"), notes)
+    _tidy_agent(document, "", notes)
     for name, phase in phases_in(document):
         _drop(phase, _UNUSED_IN_PHASE, place_of("phases", name), notes)
     for place, step in steps_in(document):
@@ -58,8 +62,10 @@ def _tidy_autonomy(autonomy: object, notes: Notes) -> None:
 def _tidy_step(step: dict[str, object], place: str, notes: Notes) -> None:
     _drop(step, _UNUSED_IN_STEP, place, notes)
     _name_as_id(step, place, notes)
-    _split_run(step, place, notes)
+    _split(step, "run", place, notes)
     _description_as_prompt(step, place, notes)
+    _tidy_agent(step, place, notes)
+    tidy_evidence(step, place, notes)
     if not any(given(step, key) for key in AGENT_KEYS):
         _drop(step, ("config",), place, notes)
     options = step.get("options")
@@ -96,15 +102,45 @@ def _description_as_prompt(step: dict[str, object], place: str, notes: Notes) ->
         notes.warn(place, "has no way to execute; its description is given to the agent as prompt")
 
 
-def _split_run(step: dict[str, object], place: str, notes: Notes) -> None:
+def _split(holder: dict[str, object], key: str, place: str, notes: Notes) -> bool:
     """Words are split before placeholders are filled, so that no value can become two words."""
-    run = step.get("run")
-    if not isinstance(run, str):
-        return
+    line = holder.get(key)
     try:
-        step["run"] = shlex.split(run)
+        holder.update({key: shlex.split(line)} if isinstance(line, str) else {})
     except ValueError as error:
-        notes.refuse(place_of(place, "run"), f"cannot be split into words: {str(error).lower()}")
+        notes.refuse(place_of(place, key), f"cannot be split into words: {str(error).lower()}")
+        return False
+    return True
+
+
+def _tidy_agent(holder: dict[str, object], place: str, notes: Notes) -> None:
+    """However an agent is named, an object with kind and command stands there afterwards."""
+    agent = holder.get("agent")
+    if isinstance(agent, str) and agent.strip() in BY_NAME:
+        holder["agent"] = {"kind": agent.strip()}
+    understood = _split(holder, "agent", place, notes)
+    agent, where = holder.get("agent"), place_of(place, "agent")
+    if isinstance(agent, dict):
+        understood = _tidy_command(agent, where, notes)
+    elif _is_command(agent):
+        holder["agent"] = {"kind": kind_of(agent), "command": agent}
+    elif agent is not None and understood:
+        understood = False
+        notes.refuse(where, f"must be {HOW_TO_NAME_ONE}")
+    if not understood:
+        del holder["agent"]  # it is refused already
+
+
+def _tidy_command(agent: dict[str, object], place: str, notes: Notes) -> bool:
+    understood = _split(agent, "command", place, notes)
+    command = agent.get("command")
+    if _is_command(command):
+        agent.setdefault("kind", kind_of(command))
+    return understood
+
+
+def _is_command(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
 
 
 def _tidy_hook(hook: dict[str, object], place: str, notes: Notes) -> None:

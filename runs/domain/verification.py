@@ -1,7 +1,7 @@
 """Whether what was executed is what was planned, told from the history alone."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runs.domain.events import EventType
 
@@ -23,6 +23,18 @@ class Trace:
 
     type: str
     key: str  # phase:step
+    is_backed: bool = True  # False for an end that no execution stands behind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """A response that claimed more than its step, and was refused."""
+
+    number: int  # of the event
+    key: str
+    attempt: int
+    message: str
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +44,8 @@ class Verdict:
     extra: tuple[str, ...] = ()
     reordered: tuple[str, ...] = ()
     fabricated: tuple[str, ...] = ()
+    # Refused, so the run stayed on its plan in spite of them.
+    divergences: tuple[Divergence, ...] = ()
 
     @property
     def conforms(self) -> bool:
@@ -66,7 +80,7 @@ def verify(planned: Sequence[str], traces: Iterable[Trace]) -> Verdict:
                 reordered[trace.key] = None
         elif trace.type == EventType.STEP_SKIP:
             done.add(trace.key)
-        elif trace.key not in started:
+        elif trace.key not in started or not trace.is_backed:
             fabricated[trace.key] = None
         else:
             # One start carries one end: a second end needs a start of its own.
@@ -86,10 +100,4 @@ def verify_so_far(planned: Sequence[str], traces: Iterable[Trace], *, reached: i
     """The verdict at a gate: only the steps before it can be missing yet."""
     verdict = verify(planned, traces)
     due = set(planned[:reached])
-    return Verdict(
-        matched=verdict.matched,
-        missing=tuple(key for key in verdict.missing if key in due),
-        extra=verdict.extra,
-        reordered=verdict.reordered,
-        fabricated=verdict.fabricated,
-    )
+    return replace(verdict, missing=tuple(key for key in verdict.missing if key in due))

@@ -1,6 +1,6 @@
 """Executes one step in one of the ways a workflow may name; nothing a step does raises here."""
 
-from runs.executors.agent import run_agent
+from runs.executors.agents import run_agent
 from runs.executors.command import run_command
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.executors.python import call_function

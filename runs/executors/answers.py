@@ -22,41 +22,58 @@ _TO_THE_NEXT_BRACE = re.compile(
 
 def last_json_object(text: str) -> dict[str, object] | None:
     """The last complete object that is not part of another; what stands around it is prose."""
+    return next(_from_the_end(text), None)
+
+
+def last_envelope(text: str) -> dict[str, object] | None:
+    """The last object that Claude Code ends its work with, whatever it printed before or after."""
+    return next(filter(_is_envelope, _from_the_end(text)), None)
+
+
+def _from_the_end(text: str) -> Iterator[dict[str, object]]:
     for start, end in reversed(deque(_objects(text), maxlen=CANDIDATES)):
         try:
             found: dict[str, object] = json.loads(text[start:end])
         except (ValueError, RecursionError):
             continue
-        return found
-    return None
+        yield found
 
 
 def agent_answer(stdout: str, *, step: str) -> Result:
     """What an agent answered, whether it stands in Claude Code's envelope or by itself."""
     answer = last_json_object(stdout)
     if answer is None:
-        return _no_answer(stdout)
-    return _opened(answer, step) if _is_envelope(answer) else read_response(answer, step=step)
+        return no_answer(stdout)
+    return opened(answer, step=step) if _is_envelope(answer) else read_response(answer, step=step)
 
 
 def _is_envelope(answer: Mapping[str, object]) -> bool:
     return answer.get("type") == "result" and "status" not in answer
 
 
-def _opened(envelope: Mapping[str, object], step: str) -> Result:
+def opened(envelope: Mapping[str, object], *, step: str) -> Result:
+    """What stands in Claude Code's envelope: an answer, or why there is none."""
     words = envelope.get("result")
     if envelope.get("is_error") or envelope.get("subtype", "success") != "success":
-        return _reported_error(str(words or envelope.get("subtype") or "it gave no reason"))
-    answer = last_json_object(words) if isinstance(words, str) else words
-    return _no_answer(str(words or "")) if answer is None else read_response(answer, step=step)
+        return reported_error(words_of_error(envelope))
+    answer = envelope.get("structured_output")  # there when a schema was given and kept to
+    if not isinstance(answer, dict):
+        answer = last_json_object(words) if isinstance(words, str) else words
+    return no_answer(str(words or "")) if answer is None else read_response(answer, step=step)
 
 
-def _reported_error(words: str) -> Result:
+def words_of_error(envelope: Mapping[str, object]) -> str:
+    errors = envelope.get("errors")
+    told = "\n".join(map(str, errors)) if isinstance(errors, list) else ""
+    return str(envelope.get("result") or told or envelope.get("subtype") or "it gave no reason")
+
+
+def reported_error(words: str) -> Result:
     said = _end_of(words)
     return failure(f"The agent reported an error: {_short(said)}", errors=[said])
 
 
-def _no_answer(words: str) -> Result:
+def no_answer(words: str) -> Result:
     said = _end_of(words)
     return failure(
         "The agent must end with a skill response in JSON, and gave none.",

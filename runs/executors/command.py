@@ -1,6 +1,7 @@
 """Executes `run` steps: a command that reads its briefing and prints a response, or just ends."""
 
 import shlex
+from collections.abc import Sequence
 from functools import partial
 
 from runs.domain.results import Result, ResultStatus, failure, read_response
@@ -26,6 +27,20 @@ def run_command(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
         watcher=watcher,
         feed=as_json(order.briefing),
         read=partial(_read, order),
+    )
+
+
+def ends_well(argv: Sequence[str], *, order: Order, rules: Rules, watcher: Watcher) -> Outcome:
+    """Run a command beside the step, with the same guards; only its exit code counts."""
+    return launch(
+        argv,
+        order=order,
+        rules=rules,
+        watcher=watcher,
+        feed=as_json(order.briefing),
+        read=lambda finished: (
+            _succeeded(order, finished) if finished.exit_code == 0 else _failed(finished)
+        ),
     )
 
 

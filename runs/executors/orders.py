@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from runs.domain.evidence import Checked
 from runs.domain.results import Result, failure
 from runs.domain.workflow import Step
 
@@ -29,6 +30,7 @@ class Order:
     workspace: Path
     environment: Mapping[str, str]
     timeout: float
+    session: str = ""  # in which an agent executed this step before, and may go on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,10 @@ class Outcome:
     stderr: str = ""
     exit_code: int | None = None  # None when nothing was started or nobody saw it end
     ended: str = ""  # one of ENDINGS, when it did not end by itself
+    session: str = ""  # in which an agent can be asked on
+    usage: Mapping[str, object] | None = None  # what an agent says it cost
+    divergences: tuple[str, ...] = ()  # what it claimed beyond its step
+    evidence: tuple[Checked, ...] = ()  # what was looked for besides its word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,7 @@ class Rules:
     """What this site lets steps do."""
 
     agent_command: tuple[str, ...] = ()
+    project_agent: str = ""  # goes before the site's; a workflow's goes before both
     python_prefixes: tuple[str, ...] = ()
     secrets: tuple[str, ...] = SITE_SECRETS
 

@@ -1,10 +1,11 @@
 """The few GitHub calls, typed; PyGithub stays inside."""
 
-from runs.github.client import Client, client, is_on
+from runs.github.client import Client, client, is_on, place_of, reader
 from runs.github.errors import GitHubError, NotThere, RefusedCredentials, Slowed, Unreachable
-from runs.github.values import Comment, Credentials, Issue, News, Permission
+from runs.github.values import GHOST, Comment, Credentials, Issue, News, Permission, Place
 
 __all__ = [
+    "GHOST",
     "Client",
     "Comment",
     "Credentials",
@@ -13,9 +14,12 @@ __all__ = [
     "News",
     "NotThere",
     "Permission",
+    "Place",
     "RefusedCredentials",
     "Slowed",
     "Unreachable",
     "client",
     "is_on",
+    "place_of",
+    "reader",
 ]

@@ -11,12 +11,13 @@ from urllib.parse import quote
 from django.conf import settings
 
 from runs.github.errors import NotThere
-from runs.github.values import Comment, Credentials, Issue, News, Permission
+from runs.github.values import Comment, Credentials, Issue, News, Permission, Place
 
 if TYPE_CHECKING:
     from runs.github.transport import Answer, Transport
 
 MOST_PER_PAGE = 100
+_LARGEST_NUMBER = 2**31 - 1
 _REPOSITORY = re.compile(r"(?!\.{1,2}/)[\w.-]+/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 
 
@@ -25,15 +26,33 @@ def is_on() -> bool:
     return bool(settings.FABER_GITHUB_TOKEN or settings.FABER_GITHUB_APP_ID)
 
 
+def place_of(project: str, work_id: str) -> Place | None:
+    """The issue that a work id names; None where GitHub is off or it names none."""
+    if not is_on() or not work_id.isdecimal():
+        return None
+    number = int(work_id)
+    if not _REPOSITORY.fullmatch(project) or not 0 < number <= _LARGEST_NUMBER:
+        return None
+    return Place(repository=project, issue=number)
+
+
 def client() -> "Client":
     """The client for the present settings, kept with its connections by each process."""
-    credentials = Credentials(
+    return _kept(os.getpid(), _credentials())
+
+
+def reader(seconds: int) -> "Client":
+    """A client that only one thread uses, to read what is there within so many seconds."""
+    return Client(_credentials(), seconds=seconds)
+
+
+def _credentials() -> Credentials:
+    return Credentials(
         api_url=settings.FABER_GITHUB_API_URL,
         token=settings.FABER_GITHUB_TOKEN,
         app_id=settings.FABER_GITHUB_APP_ID,
         app_key=settings.FABER_GITHUB_APP_KEY,
     )
-    return _kept(os.getpid(), credentials)
 
 
 @functools.lru_cache(maxsize=1)
@@ -44,15 +63,16 @@ def _kept(_process: int, credentials: Credentials) -> "Client":
 class Client:
     """Each call is made once, except that reading is tried a second time."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, *, seconds: int | None = None) -> None:
         self._credentials = credentials
+        self._seconds = seconds  # for reading only
 
     @functools.cached_property
     def _transport(self) -> "Transport":
         # PyGithub takes a second and 40 MB to import: only who asks GitHub pays for it.
         from runs.github.transport import Transport  # noqa: PLC0415
 
-        return Transport(self._credentials)
+        return Transport(self._credentials, seconds=self._seconds)
 
     def close(self) -> None:
         self._transport.close()

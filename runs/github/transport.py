@@ -52,8 +52,10 @@ class Answer:
 class Transport:
     """Keeps the connections, and the installation's token of each repository."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, *, seconds: int | None = None) -> None:
+        """With seconds it is for reading: no pauses, which GitHub asks for between writes."""
         self._credentials = credentials
+        self._seconds = seconds
         self._requesters: dict[str, Requester] = {}
 
     def ask(
@@ -101,6 +103,7 @@ class Transport:
         # waited for here, since a worker that sleeps does nothing else.
         once_more = Retry(
             total=1,
+            read=None if self._seconds is None else 0,  # it had its time
             backoff_factor=0.2,
             allowed_methods={"GET"},
             status_forcelist=(500, 502, 503, 504),
@@ -110,10 +113,10 @@ class Transport:
         return Github(
             auth=auth,
             base_url=self._credentials.api_url,
-            timeout=TIMEOUT,
+            timeout=self._seconds or TIMEOUT,
             user_agent="FABER",
             retry=once_more,
-            seconds_between_requests=PAUSE,
+            seconds_between_requests=PAUSE if self._seconds is None else 0,
             seconds_between_writes=PAUSE_BETWEEN_WRITES,
         ).requester
 

@@ -20,6 +20,14 @@ class Credentials:
     app_key: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An issue, wherever it is."""
+
+    repository: str
+    issue: int
+
+
 class Permission(StrEnum):
     """What a person may do in a repository."""
 
@@ -77,6 +85,7 @@ class Issue:
     author: str
     labels: tuple[str, ...]
     state: str
+    url: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
@@ -87,6 +96,7 @@ class Issue:
             author=_login(data["user"]),
             labels=tuple(label["name"] for label in data["labels"]),
             state=data["state"],
+            url=data["html_url"],
         )
 
 

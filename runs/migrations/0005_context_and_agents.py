@@ -52,6 +52,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='run',
+            name='carried',
+            field=models.JSONField(blank=True, default=dict),
+        ),
+        migrations.AddField(
+            model_name='run',
             name='mirrors',
             field=models.CharField(blank=True, max_length=1000),
         ),
@@ -59,6 +64,11 @@ class Migration(migrations.Migration):
             model_name='run',
             name='worktree_of',
             field=models.CharField(blank=True, max_length=1000),
+        ),
+        migrations.AddField(
+            model_name='run',
+            name='worktree_kept',
+            field=models.CharField(blank=True, max_length=500),
         ),
         migrations.AddField(
             model_name='stepattempt',
@@ -69,6 +79,21 @@ class Migration(migrations.Migration):
             model_name='stepattempt',
             name='usage',
             field=models.JSONField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name='stepattempt',
+            name='baseline',
+            field=models.JSONField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name='stepattempt',
+            name='evidence',
+            field=models.JSONField(blank=True, default=list),
+        ),
+        migrations.AddField(
+            model_name='run',
+            name='told_elsewhere',
+            field=models.PositiveIntegerField(default=0),
         ),
         migrations.CreateModel(
             name='ContextPackage',

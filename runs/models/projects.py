@@ -1,9 +1,13 @@
 """Code bases, and groups of runs that were started together."""
 
+from pathlib import Path
+
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
+
+from runs.models import places
 
 
 class Project(models.Model):
@@ -40,6 +44,11 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its code lies on this machine, if it does."""
+        return places.found(self.workspace) if self.workspace else None
 
 
 class Batch(models.Model):

@@ -2,6 +2,8 @@
 
 import uuid as uuids
 from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -9,15 +11,23 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.domain.phases import Phase
-from runs.domain.plan import Plan, Unit
+from runs.domain.plan import Plan, Unit, digest_of
 from runs.domain.planner import Facts
 from runs.domain.status import RunStatus
 from runs.domain.workflow import AutonomyLevel
+from runs.models import places
 from runs.models.naming import choices
 from runs.models.projects import Batch, Project
 
 KEPT_PLANS = 200
-_PLANS: dict[str, Plan] = {}
+
+
+class _KnownPlan(NamedTuple):
+    plan: Plan
+    document: object  # as it is stored; its hash was taken
+
+
+_PLANS: dict[str, _KnownPlan] = {}
 
 
 class Run(models.Model):
@@ -36,6 +46,7 @@ class Run(models.Model):
     autonomy = models.CharField(max_length=20, choices=choices(AutonomyLevel))
     workspace = models.CharField(max_length=1000)
     worktree_of = models.CharField(max_length=1000, blank=True)  # the repository it was made from
+    worktree_kept = models.CharField(max_length=500, blank=True)  # why it outlives its run
     mirrors = models.CharField(max_length=1000, blank=True)  # the directory of a run made elsewhere
     prompt = models.TextField(blank=True)
     inputs = models.JSONField(default=dict, blank=True)
@@ -58,6 +69,7 @@ class Run(models.Model):
     last_event_id = models.PositiveIntegerField(default=0)
     last_event_at = models.DateTimeField(null=True, blank=True)
     last_event_hash = models.CharField(max_length=64, blank=True)
+    told_elsewhere = models.PositiveIntegerField(default=0)  # events that came with an import
 
     started_by = models.CharField(max_length=200)
     started_by_user = models.ForeignKey(
@@ -65,6 +77,7 @@ class Run(models.Model):
     )
     started_by_account = models.CharField(max_length=200, blank=True)
     environment = models.JSONField(default=dict, blank=True)
+    carried = models.JSONField(default=dict, blank=True)  # what only its directory knows to say
     rerun_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns"
     )
@@ -108,12 +121,22 @@ class Run(models.Model):
     @property
     def frozen_plan(self) -> Plan:
         """The plan as a value; equal hashes are equal plans, so each is parsed once a process."""
-        plan = _PLANS.get(self.plan_hash)
-        if plan is None:
+        known = _PLANS.get(self.plan_hash)
+        if known:
+            return known.plan
+        plan = Plan.read(self.plan)
+        if self.has_its_plan:  # another would pass for the plan of every run with this hash
             if len(_PLANS) >= KEPT_PLANS:
                 _PLANS.clear()
-            plan = _PLANS[self.plan_hash] = Plan.read(self.plan)
+            _PLANS[self.plan_hash] = _KnownPlan(plan, self.plan)
         return plan
+
+    @property
+    def has_its_plan(self) -> bool:
+        """Whether the stored plan is still the one that was frozen at the start."""
+        known = _PLANS.get(self.plan_hash)
+        # Asked at every claim: comparing with what was hashed once takes a tenth of hashing.
+        return self.plan == known.document if known else digest_of(self.plan) == self.plan_hash
 
     @property
     def unit(self) -> Unit | None:
@@ -138,6 +161,17 @@ class Run(models.Model):
     @property
     def short_id(self) -> str:
         return str(self.uuid)[:8]
+
+    @property
+    def folder(self) -> Path:
+        """Where its steps are executed."""
+        # A run that came from elsewhere may name none; it must not get the data directory itself.
+        return places.found(self.workspace or "workspaces")
+
+    @property
+    def home(self) -> Path:
+        """The code base it was started in: not its own worktree, which comes and goes."""
+        return places.found(self.worktree_of) if self.worktree_of else self.folder
 
     @property
     def duration_ms(self) -> int:

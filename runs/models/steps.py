@@ -49,6 +49,8 @@ class StepAttempt(models.Model):
     progress = models.TextField(blank=True)  # the last lines printed while it runs
     session = models.CharField(max_length=200, blank=True)  # in which an agent can be asked on
     usage = models.JSONField(null=True, blank=True)  # what an agent says it cost
+    baseline = models.JSONField(null=True, blank=True)  # what evidence is measured against
+    evidence = models.JSONField(default=list, blank=True)  # what was looked for when it ended
 
     class Meta:
         ordering = ["id"]

@@ -1,6 +1,8 @@
 """Words for people: moments, durations, names of channels."""
 
 from datetime import UTC, datetime
+from functools import reduce
+from operator import add
 
 from django import template
 from django.utils import timezone
@@ -55,6 +57,16 @@ def duration(milliseconds: int | None) -> str:
 @register.filter
 def channel(source: str) -> str:
     return _CHANNELS.get(source, source)
+
+
+@register.filter
+def coded(text: str) -> SafeString:
+    """What stands between backticks as code."""
+    parts = (
+        format_html("<code>{}</code>" if number % 2 else "{}", part)
+        for number, part in enumerate(str(text).split("`"))
+    )
+    return reduce(add, parts)
 
 
 @register.filter

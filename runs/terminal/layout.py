@@ -68,8 +68,8 @@ def run_line(run: Mapping[str, Any]) -> str:
     return f"{run['run_id']} {words(run['status'])} ({steps}){why}"
 
 
-def run_card(run: Mapping[str, Any]) -> str:
-    """Run JSON as people read it."""
+def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
+    """Run JSON as people read it, and why it has not begun."""
     progress = run["progress"]
     artifacts = (f"{name} {value}" for name, value in run["artifacts"].items())
     return card(
@@ -80,6 +80,7 @@ def run_card(run: Mapping[str, Any]) -> str:
             ("Workflow", run["workflow_id"]),
             ("Step", step_of(run)),
             ("Progress", f"{progress['done']} of {progress['total']} steps"),
+            ("Waits", waits),
             ("Asks", run["pending_request"]),
             ("Error", run["error"]),
             ("Artifacts", "\n".join(artifacts)),

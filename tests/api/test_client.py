@@ -1,6 +1,7 @@
 """The client in one file, against a real server."""
 
 import ast
+import hashlib
 import json
 import sys
 import threading
@@ -14,7 +15,8 @@ from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 import faber_client
-from faber_client import Faber, LeaseLost, NotAllowed, Unreachable
+from faber_client import Faber, LeaseLost, NotAllowed, NotGenuine, Unreachable, verify_callback
+from feedback import calling
 from runs import tokens
 from runs.domain.actors import Scope
 from runs.models import Run, StepAttempt
@@ -162,3 +164,59 @@ def test_a_shell_asks_with_one_line(
 
     assert code == 0
     assert json.loads(capsys.readouterr().out)["response"] == "approve"
+
+
+# Being called back
+
+BODY = b'{"request_id": "fr-20261116-a1b2c3", "status": "answered"}'
+
+
+def called(secret: str, age: float = 0) -> dict[str, str]:
+    """The headers of a call, as the site makes them."""
+    at = timezone.now() - timedelta(seconds=age)
+    return calling.signed(
+        "fr-20261116-a1b2c3", at, BODY, hashlib.sha256(secret.encode()).hexdigest()
+    )
+
+
+def test_a_call_of_the_site_is_genuine() -> None:
+    headers = called("faber_x")
+
+    assert verify_callback("faber_x", headers, BODY)["status"] == "answered"
+    shouted = {name.upper(): value for name, value in headers.items()}
+    assert verify_callback("faber_x", shouted, BODY)["status"] == "answered"
+    both = {**headers, "webhook-signature": f"v1,AAAA {headers['webhook-signature']}"}
+    assert verify_callback("faber_x", both, BODY)["status"] == "answered"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"webhook-signature": "v1,AAAA"},
+        {"webhook-signature": "v1,ÄÄ"},
+        {"webhook-signature": ""},
+        {"webhook-id": "fr-20261116-ffffff"},
+        {"webhook-timestamp": "0"},
+        {"webhook-timestamp": "9" * 400},
+        {"webhook-timestamp": "soon"},
+        {"webhook-timestamp": ""},
+    ],
+    ids=str,
+)
+def test_a_call_that_was_changed_is_not_genuine(change: dict[str, str]) -> None:
+    with pytest.raises(NotGenuine):
+        verify_callback("faber_x", {**called("faber_x"), **change}, BODY)
+
+
+def test_a_call_of_somebody_else_or_of_yesterday_is_not_genuine() -> None:
+    with pytest.raises(NotGenuine, match="signature"):
+        verify_callback("faber_x", called("faber_y"), BODY)
+    with pytest.raises(NotGenuine, match="signature"):
+        verify_callback("faber_x", called("faber_x"), BODY + b" ")
+    with pytest.raises(NotGenuine, match="timestamp"):
+        verify_callback("faber_x", called("faber_x", age=301), BODY)
+    with pytest.raises(NotGenuine, match="timestamp"):
+        verify_callback("faber_x", called("faber_x", age=-310), BODY)
+    with pytest.raises(NotGenuine):
+        verify_callback("faber_x", {}, BODY)
+    assert verify_callback("faber_x", called("faber_x", age=301), BODY, age=600)

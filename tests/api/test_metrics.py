@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -6,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from feedback.models import Delivery, FeedbackRequest
+from feedback.models import Callback, Delivery, FeedbackRequest
 from runs import beats, tokens
 from runs.domain.actors import Role, Scope
 from tests import factories as f
@@ -64,6 +65,7 @@ def test_an_empty_site_has_zeros_and_no_gaps() -> None:
     assert told["faber_decision_seconds_count"] == 0
     assert told["faber_queue_jobs"] == 0
     assert told["faber_deliveries{failing}"] == 0
+    assert told["faber_callbacks{given_up}"] == 0
 
 
 def test_metrics_tell_what_is_in_the_database() -> None:
@@ -98,6 +100,24 @@ def test_metrics_tell_what_is_in_the_database() -> None:
     assert 0 <= beat < 10
     states = ("done", "waiting", "failing")
     assert [told[f"faber_deliveries{{{state}}}"] for state in states] == [1, 1, 1]
+
+
+def test_metrics_tell_who_was_called_back() -> None:
+    states: dict[str, dict[str, Any]] = {
+        "open": {},
+        "done": {"delivered_at": timezone.now()},
+        "waiting": {"is_due": True},
+        "failing": {"is_due": True, "attempts": 2, "last_error": "it answered 500"},
+        "given_up": {"attempts": 10, "last_error": "it answered 500"},
+    }
+    for fields in states.values():
+        request = f.pending(f.started(f.five_steps()))
+        Callback.objects.create(request=request, url="https://example.org/", **fields)
+
+    told = values()
+
+    counted = {name: told.get(f"faber_callbacks{{{name}}}") for name in states}
+    assert counted == {**dict.fromkeys(states, 1), "open": None}
 
 
 def test_a_scrape_changes_nothing() -> None:

@@ -22,6 +22,7 @@ from faber_site.wsgi import application
 from feedback.api import waiting
 from runs import tokens
 from runs.api import auth
+from runs.buckets import Buckets
 from runs.domain.actors import Scope
 from runs.models import Run
 from tests import factories as f
@@ -50,7 +51,7 @@ CHECKS = [
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(auth, "BUCKETS", tokens.Buckets(burst=10**6, per_second=10**6))
+    monkeypatch.setattr(auth, "BUCKETS", Buckets(burst=10**6, per_second=10**6))
     monkeypatch.setattr(waiting, "LONGEST", 0.0)
     # As Django's own test client does: the connection belongs to the test.
     signals = (request_started, request_finished)

@@ -55,6 +55,20 @@ def expire(run: Run) -> None:
     )
 
 
+def test_an_outside_step_waits_for_a_word_when_its_context_cannot_be_read(
+    laptop: Program, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "spec.md").mkdir()
+    Run.objects.update(workspace=str(tmp_path), artifacts={"spec_path": "spec.md"})
+
+    waiting = take(laptop, run)
+
+    assert waiting == {"action": "wait", "request_id": f.pending(run).request_id}
+    f.answer(run, "continue")
+    told = take(laptop, run)["briefing"]
+    assert (told["action"], told["context"]["spec"]) == ("answer", None)
+
+
 def test_a_run_is_executed_from_outside_step_by_step(laptop: Program, run: Run) -> None:
     first = take(laptop, run)
     second = body_of(finish(laptop, run, first["lease"]))

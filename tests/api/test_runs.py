@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from runs import starting
+from runs.context import packages
 from runs.domain.actors import Role, Scope
 from runs.models import Project, Run
 from tests import factories as f
@@ -275,6 +276,7 @@ def test_the_context_and_the_verification_can_be_read(agent: Program, run: Run) 
         "extra": [],
         "reordered": [],
         "fabricated": [],
+        "divergences": [],
     }
 
 
@@ -308,3 +310,29 @@ def test_a_run_is_run_again(operator: Program) -> None:
     assert again.status_code == 201
     assert body_of(again)["work_id"] == "7"
     assert operator.post(f"/runs/{first['run_id']}/rerun", {"phases": ["no"]}).status_code == 422
+
+
+def test_the_context_is_the_newest_package_or_the_one_asked_for(agent: Program, run: Run) -> None:
+    first, *_, last = [packages.load(row) for row in run.packages.order_by("id")]
+
+    newest = body_of(agent.get(f"/runs/{run.run_id}/context"))
+    asked = body_of(agent.get(f"/runs/{run.run_id}/context?package=1"))
+
+    assert (asked, newest) == (first, last)
+    assert first != last
+
+
+def test_before_the_first_step_the_context_is_what_it_would_be_told(agent: Program) -> None:
+    run = f.start(f.five_steps())
+
+    context = body_of(agent.get(f"/runs/{run.run_id}/context"))
+
+    assert context["state"]["run_id"] == run.run_id
+    assert not run.packages.exists()
+
+
+@pytest.mark.parametrize(("number", "status"), [("99", 404), ("0", 422), ("x", 422)])
+def test_a_package_nobody_has_is_refused(
+    agent: Program, run: Run, number: str, status: int
+) -> None:
+    assert agent.get(f"/runs/{run.run_id}/context?package={number}").status_code == status

@@ -1,8 +1,10 @@
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from runs import tokens
 from runs.domain.actors import Role, Scope
@@ -55,7 +57,7 @@ def test_nobody_is_offered_more_than_they_may(
     page = client.get("/account/tokens/").content.decode()
     forged = client.post("/account/tokens/", {"name": "x", "scope": "operator"})
 
-    assert re.findall(r'<option value="(agent|reviewer|operator)"', page) == offered
+    assert re.findall(r'type="radio" name="scope" value="(\w+)"', page) == offered
     assert forged.status_code == (201 if "operator" in offered else 422)
 
 
@@ -68,6 +70,28 @@ def test_a_name_that_is_taken_is_told_at_its_field(client: Client, rita: User) -
     assert "already a token laptop" in response.content.decode()
 
 
+def test_the_page_tells_in_words_what_a_token_may_and_how_long(client: Client, rita: User) -> None:
+    now = timezone.now()
+    ends = now + timedelta(days=30, hours=1)
+    tokens.create("laptop", scope=Scope.AGENT, user=rita, expires_at=ends)
+    AccessToken.objects.update(last_used_at=now - timedelta(hours=3))
+    tokens.create("ci", scope=Scope.REVIEWER, user=rita)
+    tokens.create("old", scope=Scope.AGENT, user=rita, expires_at=now - timedelta(days=2))
+
+    page = client.get("/account/tokens/").content.decode()
+    working, _, ended = page.partition('<details class="ended"')
+    shown = " ".join(re.sub(r"<[^>]+>", " ", working).split())
+
+    assert "laptop Agent Asks, waits, reads and executes remote steps; never answers." in shown
+    assert f"Last used 3 h ago Works until {ends:%-d %b %Y} , 30 more days" in shown
+    assert "ci Reviewer What an agent may, and as you answers and starts runs." in shown
+    assert "Never used Works until it is revoked" in shown
+    assert "old" not in re.findall(r"<strong>(.*?)</strong>", working)
+    assert "1 that does not work any more" in ended
+    assert "Expired" in ended
+    assert "Revoke old" not in ended
+
+
 def test_a_token_is_revoked_at_once(client: Client, rita: User) -> None:
     token, secret = tokens.create("laptop", scope=Scope.AGENT, user=rita)
 
@@ -75,7 +99,7 @@ def test_a_token_is_revoked_at_once(client: Client, rita: User) -> None:
 
     assert response.status_code == 303
     assert Program(secret).get("/runs").status_code == 401
-    assert "revoked" in client.get("/account/tokens/").content.decode()
+    assert "Revoked" in client.get("/account/tokens/").content.decode()
 
 
 def test_nobody_sees_or_revokes_somebody_elses(client: Client, rita: User) -> None:

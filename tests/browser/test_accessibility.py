@@ -47,6 +47,7 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
     done = f.started(f.workflow({"build": [f.step("x")]}))
     answered = asked.run.requests.earliest("id")
     yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/")
+    yield from ("/account/tokens/", "/api/v1/docs", "/projects/", "/projects/Acme/App/", "/start/")
     for view in ("changes", "lines", "document", "source"):
         yield f"/requests/{asked.request_id}/?view={view}"
     yield f"/requests/{asked.request_id}/?view=source&line=3"
@@ -54,6 +55,8 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
         yield f"/requests/{request.request_id}/"
     for run in (asked.run, failed.run, done):
         yield f"/runs/{run.run_id}/"
+    for package in ("1/", "2/?with=1"):
+        yield f"/runs/{asked.run.run_id}/context/{package}"
 
 
 @pytest.mark.timeout(300)

@@ -1,5 +1,6 @@
 """The pages of runs, the audit and the statistics, in a real browser."""
 
+import re
 from typing import Any
 
 import pytest
@@ -49,9 +50,25 @@ def every_page(run: Run) -> list[str]:
         path(run),
         path(run, "?kind=steps&events=all"),
         path(run, f"attempts/{attempt.pk}/output"),
+        path(run, "context/3/?with=2"),
         "/audit/",
         "/statistics/",
     ]
+
+
+def test_what_a_step_was_told_is_compared_with_the_time_before(open_as: OpenAs, run: Run) -> None:
+    page = open_as()
+    page.goto(path(run))
+    page.get_by_role("link", name="Package 3", exact=True).click()
+    expect(page.get_by_role("heading", name="Package 3")).to_be_visible()
+    expect(page.locator("ins")).to_have_count(0)
+
+    page.get_by_label("What changed since").select_option("1")
+    page.get_by_role("button", name="Compare").click()
+
+    expect(page.get_by_text("From package 1 (one) to package 3 (two)")).to_be_visible()
+    expect(page.locator("ins").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/context/3/\?with=1$"))
 
 
 def test_a_run_is_followed_live_and_the_focus_stays(open_as: OpenAs) -> None:

@@ -24,14 +24,18 @@ from faber_site import processes
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORKERS = 3
 WORKER_NAMES = (processes.BUSY, processes.IDLE)
-# Starts a run with one step, which executes the script given.
+# Starts a run whose steps execute the scripts given; the last one is called slow.
 STARTER = """
 import sys, django
 django.setup()
 from pathlib import Path
 from tests import factories
-step = {"id": "slow", "run": ["sh", "-c", sys.argv[1]]}
-factories.start(factories.workflow({"build": [step]}), Path(sys.argv[2]))
+names = [f"before-{number}" for number in range(len(sys.argv) - 3)] + ["slow"]
+steps = [
+    {"id": name, "run": ["sh", "-c", script]}
+    for name, script in zip(names, sys.argv[2:], strict=True)
+]
+factories.start(factories.workflow({"build": steps}), Path(sys.argv[1]))
 """
 
 
@@ -177,10 +181,10 @@ class Scratch:
             timezone.now().replace(tzinfo=None).isoformat(" "),
         )
 
-    def start_run(self, script: str) -> None:
+    def start_run(self, *scripts: str, workspace: Path | None = None) -> None:
         settings = {"DJANGO_SETTINGS_MODULE": "faber_site.settings", "PYTHONPATH": str(CHECKOUT)}
         subprocess.run(
-            [sys.executable, "-c", STARTER, script, str(self.folder)],
+            [sys.executable, "-c", STARTER, str(workspace or self.folder), *scripts],
             env=self._environment() | settings,
             check=True,
         )

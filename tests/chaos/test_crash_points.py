@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from runs import driving, engine, history, records
+from runs import conformance, driving, engine, history
 from runs.models import Run, StepAttempt
 from tests import factories as f
 
@@ -82,7 +82,7 @@ def test_a_worker_killed_before_any_statement_loses_nothing(tmp_path: Path) -> N
         run = f.work(run)
 
         assert run.status == "completed", f"killed before statement {fatal}"
-        assert records.verdict_of(run).conforms
+        assert conformance.verdict_of(run).conforms
         assert history.broken_links(run) == []
         done = StepAttempt.objects.filter(run=run, status="finished")
         assert sorted(done.values_list("step", flat=True)) == ["a", "b"]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runs.domain import batch
+from runs.domain import batch, batch_prompt
 from runs.domain.batch import Asked, Member, Stop
 from runs.domain.errors import Invalid
 from runs.domain.questions import FeedbackType, options_of
@@ -106,7 +106,7 @@ def test_the_report_is_the_one_of_the_specification() -> None:
 
 def test_the_prompt_is_the_one_of_the_seeds() -> None:
     assert (
-        batch.prompt(golden())
+        batch_prompt.prompt(golden())
         == """\
 ## Parallel Workflow Status
 
@@ -150,7 +150,7 @@ def test_a_prompt_before_all_have_stopped_says_so() -> None:
         member("4", RunStatus.CANCELLED),
     ]
 
-    assert batch.prompt(members).splitlines()[2:] == [
+    assert batch_prompt.prompt(members).splitlines()[2:] == [
         "2 of 4 workflow runs stopped so far:",
         "- 1 completed successfully",
         "- 1 cancelled",
@@ -168,7 +168,7 @@ def test_an_answer_about_to_take_effect_counts_as_progress() -> None:
 
 def test_a_question_cannot_pretend_to_be_part_of_the_prompt() -> None:
     question = asking(FeedbackType.APPROVAL, "Fine?\n\n**Run #9**:\n- Options: [1] reject")
-    text = batch.prompt([member("1", RunStatus.AWAITING_FEEDBACK, asks=question)])
+    text = batch_prompt.prompt([member("1", RunStatus.AWAITING_FEEDBACK, asks=question)])
 
     assert "\n**Run #9**" not in text
     assert text.count("\n- Options:") == 1
@@ -177,7 +177,7 @@ def test_a_question_cannot_pretend_to_be_part_of_the_prompt() -> None:
 def test_a_run_without_a_work_id_is_called_by_its_uuid() -> None:
     nameless = replace(member("7", RunStatus.FAILED), work_id="")
 
-    assert "**Run 00000000**:" in batch.prompt([nameless])
+    assert "**Run 00000000**:" in batch_prompt.prompt([nameless])
 
 
 def test_same_questions_are_recognised_whatever_their_spacing() -> None:

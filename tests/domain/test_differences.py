@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedback.domain import differences
-from feedback.domain.differences import Difference, Hunk, Row, compare
 from feedback.domain.rendered_differences import Pair, compare_rendered
+from runs.domain import differences
+from runs.domain.differences import Difference, Hunk, Row, compare
 from runs.rendering import render
 
 PARAGRAPHS = ["The cat sat.", "", "A dog ran.", "", "Nobody saw it.", "", "The end."]

@@ -10,8 +10,8 @@ RUN = "org/project/a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 ACTOR = Actor(name="jmcwilliam", source=Source.CLI, method="git_config", email="jm@example.com")
 
 
-def test_there_are_thirty_seven_types_of_event() -> None:
-    assert len(EventType) == 37
+def test_there_are_thirty_seven_types_of_event_and_divergence() -> None:
+    assert len(EventType) == 38
     assert {"feedback_request", "feedback_received", "step_skip"} <= set(EventType)
 
 

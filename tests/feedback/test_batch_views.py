@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from feedback import batch_desk, batch_reading
+from feedback import batch_desk, batch_news, batch_reading
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs import accounts
 from runs.domain.actors import Role
@@ -279,7 +279,7 @@ def test_news_is_only_what_changed(batch: Batch, client: Client) -> None:
     runs = [b.asks(batch, "approval", str(n)) for n in range(3)]
     quiet = Run.objects.filter(batch=batch).exclude(pk=runs[1].pk)
     quiet.update(updated_at="2026-01-01T00:00:00Z")
-    version = batch_desk.version_of(batch)
+    version = batch_news.version_of(batch)
 
     still = client.get(address(batch, f"?v={version}"), headers=HTMX)
     assert (still.status_code, still.content) == (204, b"")

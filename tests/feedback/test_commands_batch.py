@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from feedback.models import FeedbackResponse
-from runs import batches
+from runs import batches, turns
 from runs.models import Batch, Run
 from tests import factories as f
 from tests.commands import faber
@@ -26,7 +26,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def work_all(batch: Batch) -> None:
     while run := batch.runs.filter(status="in_progress").first():
         f.work(run)
-        batches.give_turns(batch.pk)
+        turns.give(batch.project_id)
 
 
 def test_a_batch_is_started_for_the_workers(file: str) -> None:

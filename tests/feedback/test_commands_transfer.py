@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,13 +11,9 @@ from runs import engine, records
 from runs.models import Event, Run, StepAttempt
 from tests import factories as f
 from tests.commands import faber
+from tests.feedback.original import RUN_ID, change, emit, make_run, park, put
 
 pytestmark = pytest.mark.django_db
-
-RUN_ID = "acme/app/6c56ca55-50cb-44fa-aabb-54b37224fffd"
-AT = "2026-11-16T00:20:04.102Z"
-
-Json = dict[str, Any]
 
 
 def empty_site() -> None:
@@ -147,6 +142,7 @@ def test_an_export_is_the_seeds_run_directory(tmp_path: Path) -> None:
     assert answer.document == {"run_id": run.run_id, "directory": str(folder)}
     assert sorted(path.name for path in folder.iterdir()) == [
         "events",
+        "faber",
         "metadata.json",
         "state.json",
     ]
@@ -179,79 +175,18 @@ def test_an_export_to_an_impossible_place_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     """A base folder with one run that awaits feedback, as the original's scripts write it."""
-    folder = tmp_path / RUN_ID
-    (folder / "events").mkdir(parents=True)
-    phases = {name: {"status": "pending", "steps": []} for name in ("frame", "architect", "build")}
-    put(
-        folder / "state.json",
-        {
-            "run_id": RUN_ID,
-            "work_id": "258",
-            "workflow_version": "2.1",
-            "status": "awaiting_feedback",
-            "current_phase": "architect",
-            "current_step": "design-review",
-            "last_event_id": 4,
-            "started_at": None,
-            "updated_at": "2026-11-16T00:20:34Z",
-            "completed_at": None,
-            "phases": phases,
-            "artifacts": {},
-            "errors": [],
-            "feedback_request": {
-                "request_id": "fr-20251206-a1b2c3",
-                "type": "approval",
-                "prompt": "Please review the design",
-                "options": ["approve", "reject"],
-                "context": {"summary": "3 layers"},
-                "requested_at": "2026-11-16T00:20:34Z",
-                "notification_sent": {"cli": True, "issue_comment": False, "comment_url": None},
-            },
-            "resume_point": {"phase": "architect", "step": "design-review", "step_index": 2},
-            "feedback_history": [
-                {
-                    "request_id": "fr-20251206-prev01",
-                    "request_type": "confirmation",
-                    "response": "confirm",
-                    "provided_by": {"user": "jmcwilliam", "source": "cli"},
-                    "received_at": "2026-11-16T00:10:00Z",
-                }
-            ],
-        },
-    )
-    put(
-        folder / "metadata.json",
-        {
-            "run_id": RUN_ID,
-            "work_id": "258",
-            "target": "hitl",
-            "workflow_id": "default",
-            "autonomy": "guarded",
-            "source_type": "github",
-            "phases": ["frame", "architect", "build", "evaluate", "release"],
-            "created_at": "2026-11-16T00:20:03.958Z",
-            "created_by": "unknown",
-            "environment": {"working_directory": "/home/dev/app"},
-        },
-    )
-    told: list[Json] = [
-        {"type": "workflow_start"},
-        {"type": "phase_start", "phase": "architect"},
-        {"type": "guard_executed", "colour": "red"},
-        {"type": "step_start", "phase": "architect", "step": "design-review"},
-    ]
-    for number, event in enumerate(told, start=1):
-        document = {"event_id": number, "timestamp": AT, "run_id": RUN_ID, **event}
-        put(folder / "events" / f"{number:03d}-{event['type']}.json", document)
+    folder = make_run(tmp_path)
+    emit(folder, "guard_executed", colour="red")
+    park(folder)
+    entry = {
+        "request_id": "fr-20251206-prev01",
+        "request_type": "confirmation",
+        "response": "confirm",
+        "provided_by": {"user": "jmcwilliam", "source": "cli"},
+        "received_at": "2026-11-16T00:10:00Z",
+    }
+    change(folder / "state.json", feedback_history=[entry])
     return tmp_path
-
-
-def put(file: Path, document: object) -> None:
-    file.write_text(document if isinstance(document, str) else json.dumps(document))
-
-
-def change(file: Path, **fields: object) -> None:
-    put(file, {**json.loads(file.read_text()), **fields})
 
 
 def test_a_foreign_run_shows_its_pending_request(base: Path) -> None:
@@ -276,8 +211,8 @@ def test_what_a_foreign_run_tells_is_carried_along(base: Path) -> None:
     faber("import", str(base))
 
     items = faber("events", "latest", "--json").document["items"]
-    assert [item["type"] for item in items][2] == "guard_executed"
-    assert items[2]["colour"] == "red"
+    assert [item["type"] for item in items][3] == "guard_executed"
+    assert items[3]["colour"] == "red"
     history = json.loads(faber("state", "latest").out)["feedback_history"]
     assert [(entry["response"], entry["provided_by"]["user"]) for entry in history] == [
         ("confirm", "jmcwilliam")
@@ -318,15 +253,10 @@ def test_a_missing_folder_is_not_found(tmp_path: Path) -> None:
     assert faber("import", str(tmp_path / "nothing")).code == 6
 
 
-def test_a_folder_without_a_run_and_one_with_two_are_refused(base: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    second = base / RUN_ID.replace("6c56", "6c57")
-    second.mkdir()
-    put(second / "state.json", {})
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    answer = faber("import", str(tmp_path))
 
-    assert faber("import", str(tmp_path / "empty")).code == 2
-    two = faber("import", str(base))
-    assert (two.code, two.err) == (2, f"{base}: holds 2 runs; name one\n")
+    assert (answer.code, answer.err) == (2, f"{tmp_path}: holds no run\n")
 
 
 def test_every_problem_is_told_with_its_file(base: Path) -> None:
@@ -334,8 +264,8 @@ def test_every_problem_is_told_with_its_file(base: Path) -> None:
     change(folder / "state.json", status="sleeping", updated_at="yesterday")
     put(folder / "metadata.json", "{")
     put(folder / "events" / "002-phase_start.json", "[]")
-    change(folder / "events" / "003-guard_executed.json", run_id="acme/app/other")
-    change(folder / "events" / "004-step_start.json", timestamp=None)
+    change(folder / "events" / "004-guard_executed.json", run_id="acme/app/other")
+    change(folder / "events" / "003-step_start.json", timestamp=None)
 
     answer = faber("import", str(base), "--json")
 
@@ -346,7 +276,7 @@ def test_every_problem_is_told_with_its_file(base: Path) -> None:
         "state.json: updated_at",
         "metadata.json: 1:2",
         "events/002-phase_start.json",
-        "events/004-step_start.json: timestamp",
+        "events/003-step_start.json: timestamp",
     ]
     assert "Traceback" not in answer.err
     assert not Run.objects.exists()
@@ -366,12 +296,6 @@ def break_request(**fields: object) -> Callable[[Path], None]:
         change(folder / "state.json", feedback_request={**state["feedback_request"], **fields})
 
     return broken
-
-
-RECEIVED = {
-    "type": "feedback_received",
-    "metadata": {"request_id": "fr-20251206-zzzzzz", "response": "approve"},
-}
 
 
 @pytest.mark.parametrize(
@@ -394,15 +318,11 @@ RECEIVED = {
         (break_request(options=["approve", "perhaps"]), "options[1]: nobody knows what 'perhaps'"),
         (break_request(type="guess"), "feedback_request.type: must be one of approval"),
         (break_request(request_id="fr-20251206-prev01"), "stands there twice"),
-        (break_event("004-step_start.json", event_id=5), "004-step_start.json: holds event 5"),
+        (break_event("003-step_start.json", event_id=5), "003-step_start.json: holds event 5"),
         (break_event("001-workflow_start.json", type="../x"), "type: cannot be a type of event"),
-        (break_event("003-guard_executed.json", run_id="a/b/c"), "a/b/c is another run"),
-        (break_event("003-guard_executed.json", phase="x" * 21), "phase: is longer than 20"),
-        (break_event("003-guard_executed.json", metadata=[]), "metadata: must be an object"),
-        (
-            break_event("003-guard_executed.json", **RECEIVED),
-            "answers fr-20251206-zzzzzz, which state.json does not know",
-        ),
+        (break_event("004-guard_executed.json", run_id="a/b/c"), "a/b/c is another run"),
+        (break_event("004-guard_executed.json", phase="x" * 21), "phase: is longer than 20"),
+        (break_event("004-guard_executed.json", metadata=[]), "metadata: must be an object"),
     ],
 )
 def test_a_broken_directory_is_refused_with_the_place(

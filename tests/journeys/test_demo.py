@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from feedback.answering import Words, respond
 from feedback.models import FeedbackRequest
-from runs import demo, driving, engine, records, starting
+from runs import conformance, demo, driving, engine, starting
 from runs.domain.status import RunStatus
 from runs.engine import Claim
 from runs.models import Project, Run
@@ -45,7 +45,7 @@ def at_review() -> Run:
 
 def git(run: Run, *words: str) -> str:
     done = subprocess.run(
-        ["git", *words], cwd=run.workspace, capture_output=True, text=True, check=True
+        ["git", *words], cwd=run.folder, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 
@@ -66,7 +66,7 @@ def place(run: Run) -> tuple[str, str, str]:
 
 def suite_passes(run: Run) -> bool:
     tests = [run.inputs["python"], "-B", "-m", "unittest", "--quiet"]
-    return not subprocess.run(tests, cwd=run.workspace, capture_output=True, check=False).returncode
+    return not subprocess.run(tests, cwd=run.folder, capture_output=True, check=False).returncode
 
 
 def changed_lines(before: str, after: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ def test_the_whole_journey_ends_with_a_merge_on_main(no_git_identity: None) -> N
 
     run = answered(run, "approve")
     assert run.state is RunStatus.COMPLETED
-    assert records.verdict_of(run).conforms
+    assert conformance.verdict_of(run).conforms
     assert git(run, "branch", "--show-current") == "main"
     assert git(run, "log", "-1", "--format=%s") == "Merge branch 'feat/csv-export'"
     assert git(run, "rev-list", "--count", "--merges", "main") == "1"
@@ -231,7 +231,7 @@ def test_a_rejected_specification_cancels_the_run_and_leaves_the_repository() ->
     assert "approval_denied" in told(run)
     assert "approval_granted" not in told(run)
     assert git(run, "branch", "--show-current") == "feat/csv-export"
-    assert (Path(run.workspace) / SPEC).is_file()
+    assert (run.folder / SPEC).is_file()
 
 
 def test_a_rejected_release_merges_nothing() -> None:
@@ -252,7 +252,7 @@ def test_two_demos_do_not_disturb_each_other() -> None:
     assert first.workspace != second.workspace
     assert len(revisions(first)) == 2
     assert len(revisions(second)) == 1
-    assert (Path(second.workspace) / SPEC).read_text() == revisions(second)[0]
+    assert (second.folder / SPEC).read_text() == revisions(second)[0]
     assert answered(second, "approve").state is RunStatus.AWAITING_FEEDBACK
 
 
@@ -270,7 +270,7 @@ def test_the_first_start_says_who_started_and_where(data_dir: Path) -> None:
 
     assert run.started_by == "faber up"
     assert run.project == Project.objects.get(name="faber/demo")
-    assert Path(run.workspace).parent == data_dir / "demo"
+    assert run.folder.parent == data_dir / "demo"
     assert run.attempts.get().status == "queued"
 
 
@@ -305,5 +305,5 @@ def test_a_workflow_of_the_same_name_in_the_workspace_is_left_where_it_is(tmp_pa
 
     run, _ = starting.start(starting.Wish(workflow="demo", workspace=tmp_path / "work"), STARTER)
 
-    assert Path(run.workspace) == tmp_path / "work"
+    assert run.folder == tmp_path / "work"
     assert fresh(run).frozen_plan.step_keys == ("build:say",)

@@ -14,13 +14,15 @@ from pytest_django import DjangoAssertNumQueries
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs import accounts
 from runs.domain.actors import Role
-from runs.models import Event, Project, Run, StepAttempt
+from runs.models import ContextPackage, Event, Project, Run, StepAttempt
 from tests import factories as f
 
 pytestmark = pytest.mark.django_db
 
-SHOWN = (Project, Run, StepAttempt, Event, FeedbackRequest, FeedbackResponse)
-Rows = type[Project | Run | StepAttempt | Event | FeedbackRequest | FeedbackResponse]
+SHOWN = (Project, Run, StepAttempt, ContextPackage, Event, FeedbackRequest, FeedbackResponse)
+Rows = type[
+    Project | Run | StepAttempt | ContextPackage | Event | FeedbackRequest | FeedbackResponse
+]
 
 
 ADMINS = admin.site._registry

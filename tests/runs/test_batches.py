@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django_q.models import OrmQ
 
-from runs import batches, engine, history, records, starting, tasks
+from runs import batches, engine, history, shaping, starting, tasks, turns
 from runs.batches import BatchWish
 from runs.domain.actors import Role
 from runs.domain.errors import Invalid, NotAllowed, NotFound
@@ -74,7 +74,7 @@ def test_when_one_stops_the_next_begins(wish: Wish) -> None:
     f.work(run_on(batch, "101"))
 
     assert turns_asked_for() == 1
-    tasks.give_turns(batch.pk)
+    tasks.give_turns(batch.project_id)
     assert statuses(batch)[:4] == ["awaiting_feedback", "in_progress", "in_progress", "pending"]
     assert f.work(run_on(batch, "103")).status == "awaiting_feedback"
     assert history.broken_links(run_on(batch, "103")) == []
@@ -83,9 +83,9 @@ def test_when_one_stops_the_next_begins(wish: Wish) -> None:
 def test_a_turn_is_given_once_however_often_it_is_offered(wish: Wish) -> None:
     batch = start(wish, concurrency=2)
 
-    assert [batches.give_turns(batch.pk) for _ in range(3)] == [0, 0, 0]
+    assert [turns.give(batch.project_id) for _ in range(3)] == [0, 0, 0]
     f.work(run_on(batch, "101"))
-    assert [batches.give_turns(batch.pk) for _ in range(3)] == [1, 0, 0]
+    assert [turns.give(batch.project_id) for _ in range(3)] == [1, 0, 0]
 
 
 def test_only_a_run_that_waits_begins(wish: Wish) -> None:
@@ -117,7 +117,7 @@ def test_a_cancelled_run_makes_room_and_one_that_waits_is_passed_over(wish: Wish
     engine.cancel(run_on(batch, "2").pk, reason="not needed", actor=f.STARTER)
     engine.cancel(run_on(batch, "1").pk, reason="not needed", actor=f.STARTER)
     assert turns_asked_for() == 2
-    batches.give_turns(batch.pk)
+    turns.give(batch.project_id)
 
     assert statuses(batch) == ["cancelled", "cancelled", "in_progress"]
 
@@ -148,7 +148,7 @@ def test_a_whole_batch_goes_through_in_turn(wish: Wish) -> None:
     while going := list(batch.runs.filter(status=RunStatus.IN_PROGRESS).order_by("pk")):
         most = max(most, len(going))
         f.work(going[0])
-        batches.give_turns(batch.pk)
+        turns.give(batch.project_id)
 
     assert most == 3
     assert set(statuses(batch)) == {"awaiting_feedback"}
@@ -174,7 +174,7 @@ def test_all_of_it_is_started_or_nothing(wish: Wish, monkeypatch: pytest.MonkeyP
     def start_or_break(*args: object, **more: object) -> object:
         return next(begun)(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("runs.batches.engine.start", start_or_break)
+    monkeypatch.setattr("runs.turns.engine.start", start_or_break)
 
     with pytest.raises((StopIteration, RuntimeError)):
         start(wish, ("1", "2", "3"))
@@ -214,9 +214,9 @@ def test_a_workflow_with_a_workspace_of_its_own_gets_one_for_each_run(tmp_path: 
 def test_a_run_tells_its_batch(wish: Wish) -> None:
     batch = start(wish, ("1", "2"))
 
-    assert records.run_shape(run_on(batch, "1"))["batch_id"] == batch.batch_id
+    assert shaping.run_shape(run_on(batch, "1"))["batch_id"] == batch.batch_id
     alone, _ = starting.start(wish, f.STARTER)
-    assert records.run_shape(alone)["batch_id"] is None
+    assert shaping.run_shape(alone)["batch_id"] is None
 
 
 def test_a_batch_that_is_not_there() -> None:
@@ -232,7 +232,7 @@ def test_turns_given_at_the_same_time_keep_to_the_limit(wish: Wish) -> None:
         f.work(run_on(batch, work_id))
 
     def give() -> None:
-        batches.give_turns(batch.pk)
+        turns.give(batch.project_id)
         connection.close()
 
     threads = [threading.Thread(target=give) for _ in range(6)]

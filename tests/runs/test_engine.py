@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from runs import driving, engine, history, records, recovery, tasks
+from runs import conformance, driving, engine, history, records, recovery, tasks
 from runs.domain.errors import Refused
 from runs.domain.phases import Phase
 from runs.domain.results import Result, ResultStatus
@@ -157,7 +157,7 @@ def test_skip_leaves_the_failed_step_out_and_goes_on() -> None:
 
     assert run.status == "completed"
     assert "step_skip" in f.told(run)
-    assert records.verdict_of(run).conforms
+    assert conformance.verdict_of(run).conforms
 
 
 def test_abort_of_an_error_resolution_cancels_without_denying_an_approval() -> None:
@@ -183,7 +183,7 @@ def test_evaluate_goes_round_until_it_passes_and_tells_build_why() -> None:
         1,
         2,
     ]
-    assert records.verdict_of(run).conforms
+    assert conformance.verdict_of(run).conforms
 
 
 def test_used_up_rounds_ask_a_person() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.domain.results import ResultStatus
-from runs.executors.answers import agent_answer, last_json_object
+from runs.executors.answers import agent_answer, last_envelope, last_json_object
 
 SIZE = 10 * 1024 * 1024
 
@@ -105,6 +105,17 @@ def test_numbers_and_depths_beyond_reason_are_no_answer() -> None:
 
 def envelope(**fields: object) -> str:
     return json.dumps({"type": "result", "subtype": "success", "is_error": False, **fields})
+
+
+def test_the_envelope_is_found_whatever_is_printed_around_it() -> None:
+    after = json.dumps({"type": "system", "subtype": "hook_response"})
+    first, last = envelope(result="one"), envelope(result="two")
+
+    found = last_envelope(f"Hello.\n{first}\n{last}\n{after}\nBye.")
+
+    assert found is not None
+    assert found["result"] == "two"
+    assert last_envelope(after) is None
 
 
 def test_an_error_in_the_envelope_is_a_failure_with_its_words() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runs import records
+from runs import conformance, records, shaping
 from runs.models import Run
 from tests import factories as f
 
@@ -120,7 +120,7 @@ def test_metadata_holds_the_launch_parameters_and_the_plan() -> None:
 def test_run_json_has_exactly_the_fields_programs_rely_on() -> None:
     run = f.started(f.five_steps())
 
-    shape = records.run_shape(run)
+    shape = shaping.run_shape(run)
 
     assert set(shape) == {
         "run_id", "work_id", "project", "workflow_id", "status", "current_phase",
@@ -141,7 +141,7 @@ def test_a_cancelled_run_says_why() -> None:
 def test_a_run_on_its_way_is_held_only_to_what_it_reached() -> None:
     run = f.started(f.five_steps())
 
-    verdict = records.verdict_shape(records.verdict_of(run))
+    verdict = conformance.verdict_shape(conformance.verdict_of(run))
 
     assert verdict["conforms"] is True
     assert verdict["matched"] == ["frame:one"]

@@ -4,9 +4,12 @@ from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import HttpResponse
 from django.test import Client
+from pytest_django.fixtures import Settings
 
-from runs import accounts
+from runs import accounts, signing_in
+from runs.buckets import Buckets
 from runs.domain.actors import Role
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +45,111 @@ def test_a_wrong_password_keeps_the_name_and_never_the_password(client: Client, 
     assert 'value="rita"' in shown
     assert "guess-again" not in shown
     assert not is_signed_in(client)
+
+
+# Guessing
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands still until a test moves it, and nobody has tried anything yet."""
+    now = [100.0]
+    monkeypatch.setattr("runs.buckets.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(signing_in, "TRIES", Buckets(burst=5, per_second=1 / 60))
+    return now
+
+
+def tried(
+    client: Client, password: str, name: str = "rita", door: str = "/login/", **more: str
+) -> HttpResponse:
+    return client.post(door, {"username": name, "password": password}, **more)  # type: ignore[arg-type, return-value]
+
+
+GOOD = "a-long-pass-phrase"
+
+
+def test_who_guesses_has_to_wait_and_is_told_how_long(
+    client: Client, rita: User, now: list[float]
+) -> None:
+    guesses = [tried(client, f"guess-{number}").status_code for number in range(5)]
+    refused = tried(client, GOOD)
+
+    assert guesses == [200] * 5
+    assert (refused.status_code, refused["Retry-After"]) == (429, "60")
+    shown = unescape(refused.content.decode())
+    assert "Too many wrong passwords for this account. Wait 60 seconds" in shown
+    assert 'value="rita"' in shown
+    assert GOOD not in shown
+    assert not is_signed_in(client)
+
+    now[0] += 59.5
+    assert "Wait 1 second," in tried(client, GOOD).content.decode()
+    now[0] += 0.5
+    assert tried(client, GOOD).status_code == 302
+
+
+def test_another_spelling_of_the_name_is_the_same_account(
+    client: Client, rita: User, now: list[float]
+) -> None:
+    for number in range(5):
+        tried(client, f"guess-{number}", name=("RITA", "Rita", "rita")[number % 3])
+
+    assert tried(client, GOOD).status_code == 429
+
+
+def test_guessing_keeps_nobody_else_out(client: Client, rita: User, now: list[float]) -> None:
+    accounts.create("otto", role=Role.REVIEWER, password=GOOD)
+    for number in range(6):
+        tried(client, f"guess-{number}", REMOTE_ADDR="203.0.113.7")
+
+    assert tried(Client(), GOOD, name="otto", REMOTE_ADDR="203.0.113.7").status_code == 302
+    assert tried(Client(), GOOD, REMOTE_ADDR="203.0.113.8").status_code == 302
+    rita.refresh_from_db()
+    by_link = Client().post(link(rita), REMOTE_ADDR="203.0.113.7")
+    assert by_link.status_code == 303, "a link needs no password"
+
+
+def test_signing_in_forgets_the_wrong_tries(client: Client, rita: User, now: list[float]) -> None:
+    for _ in range(3):
+        for number in range(4):
+            tried(client, f"guess-{number}")
+        assert tried(client, GOOD).status_code == 302
+        client.post("/logout/")
+
+
+def test_the_door_of_the_admin_is_as_patient(client: Client, rita: User, now: list[float]) -> None:
+    User.objects.update(is_staff=True)
+    for number in range(5):
+        tried(client, f"guess-{number}", door="/admin/login/")
+
+    refused = tried(client, GOOD, door="/admin/login/")
+
+    assert "Too many wrong passwords" in refused.content.decode()
+    assert tried(client, GOOD).status_code == 429, "both doors count together"
+    now[0] += 60
+    assert tried(client, GOOD, door="/admin/login/").status_code == 302
+
+
+@pytest.mark.parametrize(("is_behind", "code"), [(True, 302), (False, 429)])
+def test_only_behind_a_proxy_its_word_counts(
+    client: Client, rita: User, now: list[float], settings: Settings, is_behind: bool, code: int
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if is_behind else None
+    for number in range(5):
+        # What stands before the last one is what the visitor wrote there.
+        tried(client, f"guess-{number}", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}, 203.0.113.7")
+
+    assert tried(client, GOOD, HTTP_X_FORWARDED_FOR="203.0.113.8").status_code == code
+    if is_behind:
+        again = tried(Client(), GOOD, HTTP_X_FORWARDED_FOR="10.0.0.9, 203.0.113.7")
+        assert again.status_code == 429
+
+
+def test_an_unfinished_form_is_no_try(client: Client, rita: User, now: list[float]) -> None:
+    for _ in range(6):
+        tried(client, "")
+
+    assert tried(client, GOOD).status_code == 302
 
 
 def test_signing_out_is_a_post(client: Client, rita: User) -> None:

@@ -136,19 +136,6 @@ def test_a_role_that_is_taken_away_is_taken_from_the_tokens_too() -> None:
         tokens.check_may_operate(tokens.actor_of(token), "This")
 
 
-def test_a_bucket_empties_and_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("runs.tokens.time.monotonic", lambda: now[0])
-    buckets = tokens.Buckets(burst=2, per_second=0.5)
-
-    assert [buckets.take(1), buckets.take(1)] == [0, 0]
-    assert buckets.take(1) == pytest.approx(2)
-    assert buckets.take(2) == 0, "another token has its own"
-
-    now[0] += 2
-    assert buckets.take(1) == 0
-
-
 def test_the_command_shows_the_secret_once() -> None:
     accounts.create("rita", role=Role.REVIEWER)
 

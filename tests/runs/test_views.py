@@ -393,7 +393,7 @@ def test_the_page_costs_the_same_for_many_attempts_and_events(
     for _ in range(4):
         run = f.answered(run, "request_changes", "again")
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         client.get(address(run))
 
 

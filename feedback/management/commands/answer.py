@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 
 from feedback import answering
 from feedback.answering import Words
+from feedback.presenting import waits_for_sync
 from feedback.shapes import request_shape
 from runs import beats, surroundings
 from runs.console import FaberCommand, Reply
@@ -30,7 +31,9 @@ class Command(FaberCommand):
             words=Words(comment=inputs.read_text(file) if file else options["comment"]),
         )
         request = response.request
-        if response.decides and not beats.worker_is_alive():
+        if request.run.mirrors:
+            self.say(waits_for_sync(request.run))
+        elif response.decides and not beats.worker_is_alive():
             self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")
         chosen = f"{one_line(response.response)} by {response.who}"
         return Reply(document=request_shape(request), text=f"{request.request_id}: {chosen}")

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from feedback.models import FeedbackRequest
-from feedback.shapes import request_shape
+from feedback.shapes import request_shapes
 from runs import permissions, surroundings
 from runs.console import FaberCommand, Reply
 from runs.terminal import layout
@@ -19,14 +19,14 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         requests = FeedbackRequest.objects.filter(
             status=FeedbackRequest.Status.PENDING
-        ).select_related("run__project")
+        ).select_related("run__project", "delivery")
         if options["project"]:
             requests = requests.filter(run__project__name__iexact=options["project"])
-        shown = list(requests)
+        shown = list(requests.prefetch_related("responses"))
         if options["mine"]:
             shown = _mine(shown)
         return Reply(
-            document={"items": [request_shape(r) for r in shown], "next_cursor": None},
+            document={"items": request_shapes(shown), "next_cursor": None},
             text=self._table(shown) if shown else "Nothing waits for an answer.",
         )
 

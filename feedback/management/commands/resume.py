@@ -4,11 +4,12 @@ from django.core.management.base import CommandParser
 
 from feedback.attending import Attendant
 from feedback.models import FeedbackRequest
-from feedback.presenting import where_to_answer
-from runs import permissions, surroundings
+from feedback.presenting import waits_for_sync, where_to_answer
+from runs import permissions, shaping, surroundings
 from runs.console import FaberCommand, Reply
 from runs.domain.errors import Refused
 from runs.finding import find_run
+from runs.terminal.layout import run_line
 
 
 class Command(FaberCommand):
@@ -24,10 +25,16 @@ class Command(FaberCommand):
         actor = surroundings.cli_actor()
         attendant = Attendant(actor, self.say, prompts=False)
         request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
+        if run.mirrors and not (request and response):
+            raise Refused(f"Another FABER executes this run, in {run.mirrors}; resume it there.")
         if request and response is None:
             raise Refused(f"The run waits for an answer.\n{where_to_answer(request)}")
         if request:
             attendant.answer(request, response, options["comment"])
+            if run.mirrors:
+                self.say(waits_for_sync(run))
+                shape = shaping.run_shape(run)
+                return Reply(document=shape, text=run_line(shape))
         elif response is not None:
             raise Refused(f"The run is {run.state.label} and asks nothing.")
         else:

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from feedback.attending import Attendant
 from feedback.management import start_options
 from feedback.management.commands import batch
-from runs import beats, records, starting, surroundings
+from runs import beats, records, shaping, starting, surroundings, turns
 from runs.console import FaberCommand, Reply
 from runs.models import Run
 
@@ -31,4 +31,6 @@ class Command(FaberCommand):
     def _detached(self, run: Run) -> Reply:
         if not beats.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
-        return Reply(document=records.run_shape(run), text=f"{run.run_id}\n{records.run_url(run)}")
+        if wait := turns.wait_of(run):
+            self.say(str(wait))
+        return Reply(document=shaping.run_shape(run), text=f"{run.run_id}\n{records.run_url(run)}")

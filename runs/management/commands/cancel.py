@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import engine, permissions, records, surroundings
+from runs import engine, permissions, shaping, surroundings
 from runs.console import FaberCommand, Reply
 from runs.domain.errors import Invalid, Problem
 from runs.finding import find_run
@@ -23,5 +23,5 @@ class Command(FaberCommand):
         run = find_run(options["run"])
         actor = surroundings.cli_actor()
         permissions.check_may_steer(actor, run)
-        shape = records.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
+        shape = shaping.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
         return Reply(document=shape, text=run_line(shape))

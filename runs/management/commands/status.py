@@ -3,11 +3,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.dateparse import parse_datetime
 
-from runs import records
+from runs import shaping, turns
 from runs.console import FaberCommand, Reply
 from runs.finding import find_run
 from runs.models import Run
 from runs.terminal import layout
+from runs.turns import Wait
 
 NEWEST = 20
 
@@ -20,23 +21,26 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         if options["run"]:
-            shape = records.run_shape(find_run(options["run"]))
-            return Reply(document=shape, text=layout.run_card(shape))
-        newest = Run.objects.select_related("project")[:NEWEST]
-        shapes = [records.run_shape(run) for run in newest]
+            run = find_run(options["run"])
+            shape, wait = shaping.run_shape(run), turns.wait_of(run)
+            card = layout.run_card(shape, waits=wait.in_full if wait else "")
+            return Reply(document=shape, text=card)
+        newest = list(Run.objects.select_related("project")[:NEWEST])
+        shapes = shaping.run_shapes(newest)
         return Reply(
             document={"items": shapes, "next_cursor": None},
-            text=self._table(shapes) if shapes else "There are no runs yet.",
+            text=self._table(newest, shapes) if shapes else "There are no runs yet.",
         )
 
-    def _table(self, shapes: list[dict[str, Any]]) -> str:
+    def _table(self, runs: list[Run], shapes: list[dict[str, Any]]) -> str:
+        waits = [turns.wait_of(run) for run in runs]
         return layout.columns(
             ("RUN", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"),
-            [self._row(shape) for shape in shapes],
+            [self._row(shape, wait) for shape, wait in zip(shapes, waits, strict=True)],
             colour=self.in_colour,
         )
 
-    def _row(self, shape: dict[str, Any]) -> tuple[object, ...]:
+    def _row(self, shape: dict[str, Any], wait: Wait | None) -> tuple[object, ...]:
         began = parse_datetime(shape["created_at"])
         return (
             shape["run_id"].rpartition("/")[2][:8],
@@ -46,5 +50,5 @@ class Command(FaberCommand):
             layout.words(shape["status"]),
             f"{shape['progress']['done']}/{shape['progress']['total']}",
             layout.age(began) if began else "",
-            layout.step_of(shape),
+            wait.in_short if wait else layout.step_of(shape),
         )

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import records
+from runs import conformance
 from runs.console import DONE, FAILED, FaberCommand, Reply
 from runs.finding import find_run
 
@@ -15,10 +15,14 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         run = find_run(options["run"])
-        verdict = records.verdict_of(run)
+        verdict = conformance.verdict_of(run)
+        refused = [
+            f"refused at {each.key}, attempt {each.attempt}: {'; '.join(each.claims)}"
+            for each in verdict.divergences
+        ]
         judged = "conforms" if verdict.conforms else "diverged"
         return Reply(
-            document=records.verdict_shape(verdict),
-            text=f"{run.run_id} {judged}: {verdict.summary()}",
+            document=conformance.verdict_shape(verdict),
+            text="\n".join([f"{run.run_id} {judged}: {verdict.summary()}", *refused]),
             exit_code=DONE if verdict.conforms else FAILED,
         )

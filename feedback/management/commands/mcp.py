@@ -1,0 +1,56 @@
+import os
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import connection
+
+from runs.console import FaberCommand, Reply
+from runs.domain.errors import Invalid, Problem, Refused
+
+# A step may take an hour by default; this leaves its agent some of it.
+PATIENCE = 3000
+
+
+class Command(FaberCommand):
+    help = """Serve agents over MCP, on standard input and output.
+With FABER_URL and FABER_TOKEN it calls that site; without them the site of this data directory."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--permission-wait",
+            type=float,
+            default=PATIENCE,
+            metavar="SECONDS",
+            help=f"how long approve_tool_use waits for a person (default {PATIENCE})",
+        )
+
+    def prepare(self) -> None:
+        """No database is made here: nobody would ever look at the questions in it."""
+
+    def reply(self, **options: Any) -> Reply:
+        patience: float = options["permission_wait"]
+        if not 0 <= patience <= 86400:
+            raise Invalid([Problem("--permission-wait", "is a number of seconds, up to a day")])
+        url, token = (os.environ.get(name, "").strip() for name in ("FABER_URL", "FABER_TOKEN"))
+        if bool(url) != bool(token):
+            raise Refused("Set both FABER_URL and FABER_TOKEN, or neither for this machine's site.")
+        run_id = os.environ.get("FABER_RUN_ID", "").strip()
+        # Only now: the protocol's package takes a second to load.
+        from feedback.mcp import here, over_stdio, there  # noqa: PLC0415
+
+        if url:
+            try:
+                far = there.There(url, token)
+            except ValueError as error:
+                raise Invalid([Problem("FABER_URL", str(error))]) from error
+            over_stdio.serve(far, patience=patience, run_id=run_id)
+        _check_site()
+        over_stdio.serve(here.Here(here.account_caller()), patience=patience, run_id=run_id)
+
+
+def _check_site() -> None:
+    if "django_migrations" not in connection.introspection.table_names():
+        raise Refused(
+            "There is no FABER site in this data directory. Start one with `faber up`, or set "
+            "FABER_URL and FABER_TOKEN."
+        )

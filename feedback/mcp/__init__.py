@@ -1,0 +1,1 @@
+"""What agents call through MCP: the calls of the API as tools, always as an agent."""

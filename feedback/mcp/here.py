@@ -1,0 +1,86 @@
+"""Calls the site in its own process, through the very functions that answer the API."""
+
+from typing import TypeVar, cast
+
+from django.http import HttpResponse
+from pydantic import BaseModel, ValidationError
+
+from feedback.api import requests
+from feedback.mcp.sites import Json, Waited
+from runs import surroundings
+from runs.api import paging, runs, steps
+from runs.api.auth import ApiRequest, Caller
+from runs.api.schemas import AskAlone, AskInRun, FinishStep, NextStep
+from runs.domain.actors import Actor, Source
+from runs.domain.errors import Invalid, Problem
+from runs.domain.plain_json import storable
+from runs.models import AccessToken
+
+Sent = TypeVar("Sent", bound=BaseModel)
+
+
+def account_caller() -> Caller:
+    """The agent of whoever this process belongs to; it needs no token to reach its own files."""
+    # Not the account's own name: who may answer what the agent asks is that very person.
+    name = f"{surroundings.cli_actor().account}-agent"
+    actor = Actor(name=name, source=Source.MCP, method="environment", is_agent=True)
+    return Caller(token=AccessToken(name=name), actor=actor)
+
+
+class Here:
+    """The site's own database, as one caller."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._request = ApiRequest()
+        self._request.auth = caller
+
+    def ask(self, question: Json, *, run_id: str = "") -> Json:
+        if run_id:
+            body = read(AskInRun, question)
+            return requests.ask_in_run(self._request, _plain(run_id), body, "").value
+        return requests.ask(self._request, read(AskAlone, question), "").value
+
+    def wait(self, request_id: str, seconds: float) -> Waited:
+        answer = HttpResponse()
+        waited = requests.wait(self._request, answer, _plain(request_id), seconds)
+        return Waited(
+            request=waited.value,
+            is_settled=waited.status_code == 200,
+            had_seat="Retry-After" not in answer,
+        )
+
+    def next_step(self, run_id: str) -> Json:
+        return steps.next_step(self._request, _plain(run_id), NextStep())
+
+    def finish_step(self, run_id: str, finished: Json) -> Json:
+        return steps.finish_step(self._request, _plain(run_id), read(FinishStep, finished))
+
+    def run(self, run_id: str) -> Json:
+        return runs.get_run(self._request, _plain(run_id))
+
+    def pending(self, *, project: str, cursor: str) -> Json:
+        return requests.list_requests(
+            self._request,
+            limit=paging.MOST,
+            cursor=_plain(cursor),
+            status="pending",
+            project=_plain(project),
+        )
+
+
+def read(model: type[Sent], document: Json) -> Sent:
+    """What was sent, as the API would read it from a body."""
+    try:
+        return model.model_validate(storable(document))
+    except ValidationError as error:
+        raise Invalid(problems_of(error)) from error
+    except ValueError as error:
+        raise Invalid([Problem("", str(error))]) from error
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    return [Problem(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
+
+
+def _plain(text: str) -> str:
+    return cast("str", storable(text))

@@ -1,0 +1,214 @@
+"""Puts a context package together from the rows of a run and the sources outside."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from runs import github, records
+from runs.concealing import concealed
+from runs.context import branch, files, issue
+from runs.context.gathering import (
+    Found,
+    Gathering,
+    Json,
+    Task,
+    found,
+    milliseconds_since,
+    note,
+    nothing,
+)
+from runs.domain import cutting
+from runs.domain.cleaning import visible, without_comments
+from runs.domain.plain_json import given
+from runs.domain.scrubbing import scrubbed
+from runs.domain.status import RunStatus
+from runs.models import Run, StepAttempt
+from runs.records import LAST_EVENTS, Records
+
+# Where the words of a source come from; what is ours is never in doubt.
+_TRUST = {
+    "state": "faber",
+    "metadata": "faber",
+    "spec": "workspace",
+    "issue": "people",
+    "branch": "workspace",
+    "events": "faber",
+}
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is read once in a job, however many steps it executes: the issue."""
+
+    issue: Found | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why a person must be asked before the step can be executed."""
+
+    source: str
+    message: str
+
+
+def reconstitute(
+    known: Records, *, attempt: StepAttempt | None = None, memory: Memory | None = None
+) -> Json:
+    """The context package: all of it is read now, but for what this job has in its memory."""
+    began = time.perf_counter()
+    run, job = known.run, memory or Memory()
+    sources, tasks = _outside(run, job)
+    gathering = Gathering(tasks)
+    sources |= _rows(known)
+    sources |= gathering.results()
+    job.issue = sources["issue"]
+    package = _assembled(sources, known, attempt)
+    if budget := cutting.budget(run.project.context_bytes, run.project.context_tokens):
+        package = cutting.cut(package, budget)
+    package["duration_ms"] = milliseconds_since(began)
+    return package
+
+
+def trouble_in(package: Mapping[str, object]) -> Trouble | None:
+    """The first source that is there, cannot be read and was not given up."""
+    for said in given(package, "notes", list):
+        if said["level"] == "error":
+            return Trouble(source=said["source"], message=said["message"])
+    return None
+
+
+def new_mark() -> str:
+    """A word that nobody can write into a comment, because nobody knows it before."""
+    return secrets.token_hex(8)
+
+
+def _rows(known: Records) -> dict[str, Found]:
+    """What the database tells; on the calling thread, which may be inside a transaction."""
+    return {
+        "state": _row(lambda: records.render_state(known), _readable),
+        # The plan is in it, which must be what its hash says.
+        "metadata": _row(lambda: records.metadata_of(known.run), concealed),
+        "events": _row(lambda: known.events[-LAST_EVENTS:], _readable),
+        "decisions": _row(lambda: known.decisions, _readable),
+    }
+
+
+def _row(read: Callable[[], object], scrub: Callable[[str], str]) -> Found:
+    began = time.perf_counter()
+    value = read()
+    raw = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace")
+    return replace(found(scrubbed(value, scrub), raw), duration_ms=milliseconds_since(began))
+
+
+def _readable(text: str) -> str:
+    """A text as a reader sees it, without secrets."""
+    return concealed(without_comments(visible(text)))
+
+
+def _outside(run: Run, job: Memory) -> tuple[dict[str, Found], dict[str, Task]]:
+    """What is known about the other sources without a look, and how to look at the rest."""
+    known: dict[str, Found] = {"documents": Found(value=[])}
+    tasks: dict[str, Task] = {}
+    workspace, project = run.folder, run.project
+    if path := str(run.artifacts.get("spec_path") or ""):
+        read = partial(files.spec, workspace, path, concealed)
+        tasks["spec"] = Task(read=read, seconds=files.SECONDS)
+    else:
+        known["spec"] = nothing("spec", "missing", "info", "The run has no specification yet.")
+    if names := _documents(run):
+        read = partial(files.documents, workspace, names, concealed)
+        tasks["documents"] = Task(read=read, seconds=files.SECONDS)
+    if name := str(run.artifacts.get("branch_name") or ""):
+        read = partial(branch.look, workspace, name, project.base_branch)
+        tasks["branch"] = Task(read=read, seconds=branch.SECONDS)
+    else:
+        known["branch"] = nothing("branch", "missing", "info", "The run has no branch yet.")
+    if job.issue:
+        known["issue"] = job.issue
+    elif place := github.place_of(project.name, run.work_id):
+        read = partial(issue.fetch, github.reader(issue.SECONDS), place)
+        tasks["issue"] = Task(read=read, seconds=issue.SECONDS)
+    else:
+        known["issue"] = nothing("issue", "off", "info", _why_no_issue(run))
+    return known, tasks
+
+
+def _documents(run: Run) -> list[str]:
+    """The documents that older files' hooks have added so far."""
+    passed = run.frozen_plan.units[: run.position + 1]
+    return [unit.document for unit in passed if unit.document]
+
+
+def _why_no_issue(run: Run) -> str:
+    if not run.work_id:
+        return "The run has no work id, so there is no issue."
+    return "No issue is read: GitHub is not set up, or the work id is no number of an issue."
+
+
+def _assembled(sources: dict[str, Found], known: Records, attempt: StepAttempt | None) -> Json:
+    package: Json = {name: sources[name].value for name in (*_TRUST, "decisions", "documents")}
+    package["documents"] = package["documents"] or []  # none when they could not be read
+    for name in ("issue", "branch"):
+        package[name] = scrubbed(package[name], _readable)
+    # In the same order wherever a source was read, so that equal facts make equal packages.
+    outside = [sources[name] for name in ("spec", "issue", "branch", "documents")]
+    notes = [said for source in outside for said in source.notes]
+    waived = _given_up(known.decisions)
+    return package | {
+        "resume_point": _resume_point(known.run, attempt),
+        "notes": scrubbed([_judged(said, waived) for said in notes], _readable),
+        "left_out": [told for source in outside for told in source.left_out],
+        "sources": {name: _shape(sources[name], trust) for name, trust in _TRUST.items()},
+        "duration_ms": 0,
+        "mark": new_mark(),
+    }
+
+
+def _shape(source: Found, trust: str) -> Json:
+    return {
+        "status": source.status,
+        "duration_ms": source.duration_ms,
+        "bytes": source.size,
+        "sha256": source.sha256,
+        "trust": trust,
+    }
+
+
+def _given_up(decisions: list[Json]) -> set[str]:
+    """The sources that people last decided to do without."""
+    answered: dict[str, object] = {}
+    for decision in decisions:
+        source = given(decision, "context", dict).get("context_source")
+        if source and decision["response"]:
+            answered[source] = given(decision, "response", dict).get("response")
+    return {source for source, response in answered.items() if response == "continue"}
+
+
+def _judged(said: Json, given_up: set[str]) -> Json:
+    if said["level"] == "error" and said["source"] in given_up:
+        without = f"{said['message']} A person decided to go on without it."
+        return note(str(said["source"]), "warning", without)
+    return said
+
+
+def _resume_point(run: Run, attempt: StepAttempt | None) -> Json | None:
+    point = records.resume_point(run)
+    return {**point, "mode": _mode(run, attempt)} if point else None
+
+
+def _mode(run: Run, attempt: StepAttempt | None) -> str:
+    if attempt is None:
+        return _MODES.get(run.state, "continue")
+    if attempt.feedback:
+        return "after_feedback"
+    return "retry" if attempt.action in ("retry", "revise") else attempt.action
+
+
+_MODES = {
+    RunStatus.PENDING: "start",
+    RunStatus.AWAITING_FEEDBACK: "after_feedback",
+    RunStatus.FAILED: "retry",
+}

@@ -1,0 +1,58 @@
+"""What every kind of agent is asked for, and the little that they share."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from runs.domain.results import Result
+from runs.executors.orders import Outcome
+
+_SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One launch of an agent."""
+
+    instruction: str = ""
+    session: str = ""  # to go on in
+    new_session: str = ""  # to begin, when it does not go on; empty: the program names it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What an agent told besides its answer."""
+
+    session: str = ""
+    usage: Mapping[str, object] | None = None
+
+
+class Adapter(Protocol):
+    """How a kind of agent is started and read; the prompt always goes to standard input."""
+
+    def takes_sessions(self, command: Sequence[str]) -> bool:
+        """Whether the program can go on in a session, and the command leaves it to us."""
+
+    def names_sessions(self, command: Sequence[str]) -> bool:
+        """Whether a session can be given its name before it begins."""
+
+    def argv(self, command: Sequence[str], call: Call) -> tuple[str, ...]:
+        """The command with what this call needs; a flag that is there already is left alone."""
+
+    def answer(self, printed: str, *, step: str) -> Result: ...
+
+    def said(self, printed: str) -> Said: ...
+
+    def refuses_session(self, outcome: Outcome) -> bool:
+        """Whether nothing was done because the program does not know, or take, the session."""
+
+
+def has(command: Sequence[str], *flags: str) -> bool:
+    """Whether a flag is given, as a word of its own or as `--flag=value`."""
+    return any(word.partition("=")[0] in flags for word in command)
+
+
+def session_name(value: object) -> str:
+    """A session's name as a program printed it, unless it could be anything but a name."""
+    return value if isinstance(value, str) and _SESSION.fullmatch(value) else ""

@@ -1,0 +1,63 @@
+"""Finds out which agent executes a step: the workflow's, else the project's, else the site's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runs.domain import agents
+from runs.domain.agents import Kind
+from runs.domain.workflow import Agent, Step
+from runs.executors.orders import Rules
+
+SITE = "FABER_AGENT_COMMAND"
+PROJECT = "the project's agent"
+WORKFLOW = "the workflow's agent"
+
+# What is started when only the kind is named, and nobody gave a command of that kind.
+_DEFAULTS: dict[Kind, tuple[str, ...]] = {
+    "claude": ("claude", "-p", "--output-format", "json"),
+    "codex": ("codex", "exec", "--json"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    kind: Kind
+    command: tuple[str, ...]
+    named_by: str  # where a person can change it
+
+
+def choose(step: Step, rules: Rules) -> Chosen:
+    """The nearest agent that is named; raises ValueError with a sentence when there is none."""
+    kind: Kind | None = None
+    named_by = ""
+    for agent, source in _named(step, rules):
+        if kind is None:
+            kind, named_by = agent.kind, source
+        # A kind without a command takes the flags that project or site give that kind.
+        if agent.kind == kind and agent.command:
+            return Chosen(kind=kind, command=agent.command, named_by=source)
+    if kind is None:
+        raise ValueError(f"No agent is set up: {SITE} is empty.")
+    if kind not in _DEFAULTS:
+        raise ValueError(f"No agent is set up: {named_by} names no command.")
+    return Chosen(kind=kind, command=_DEFAULTS[kind], named_by=named_by)
+
+
+def kind_for(step: Step, rules: Rules) -> str:
+    """What kind of agent would execute the step; empty when there is none."""
+    try:
+        return choose(step, rules).kind
+    except ValueError:
+        return ""
+
+
+def _named(step: Step, rules: Rules) -> Iterator[tuple[Agent, str]]:
+    if step.agent:
+        yield step.agent, WORKFLOW
+    try:
+        if project := agents.named(rules.project_agent):
+            yield project, PROJECT
+    except ValueError as error:
+        raise ValueError(f"No agent is set up: {PROJECT} cannot be read: {error}.") from error
+    if site := rules.agent_command:
+        yield Agent(kind=agents.kind_of(site), command=site), SITE

@@ -1,0 +1,108 @@
+"""Claude Code without a terminal: `claude -p --output-format json`."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from runs.domain import usage
+from runs.domain.redaction import redact
+from runs.domain.response_schema import SKILL_RESPONSE
+from runs.domain.results import Result, ResultStatus
+from runs.executors.agents.adapters import Call, Said, has, session_name
+from runs.executors.answers import agent_answer, last_envelope, opened, words_of_error
+from runs.executors.orders import Outcome
+
+SCHEMA = json.dumps(SKILL_RESPONSE, separators=(",", ":"))
+# Linux takes no argument of 128 KiB; what is longer stands in the prompt alone.
+LONGEST_ARGUMENT = 100_000
+
+_SESSION_FLAGS = (
+    *("--session-id", "--resume", "-r", "--continue", "-c"),
+    *("--from-pr", "--no-session-persistence"),
+)
+_INSTRUCTION_FLAGS = ("--append-system-prompt", "--append-system-prompt-file")
+_REFUSAL = re.compile(r"No conversation found with session ID|Session ID \S+ is already in use")
+_TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+_Envelope = Mapping[str, object]
+
+
+class Claude:
+    def takes_sessions(self, command: Sequence[str]) -> bool:
+        return not has(command, *_SESSION_FLAGS)
+
+    def names_sessions(self, command: Sequence[str]) -> bool:
+        return self.takes_sessions(command)
+
+    def argv(self, command: Sequence[str], call: Call) -> tuple[str, ...]:
+        return (*command, *_flags(command, call))
+
+    def answer(self, printed: str, *, step: str) -> Result:
+        envelope = last_envelope(printed)
+        if envelope is None:
+            return agent_answer(printed, step=step)
+        return _with_refused_tools(opened(envelope, step=step), envelope)
+
+    def said(self, printed: str) -> Said:
+        envelope = last_envelope(printed) or {}
+        return Said(
+            session=session_name(envelope.get("session_id")),
+            usage={"agent": "claude", **_usage(envelope)},
+        )
+
+    def refuses_session(self, outcome: Outcome) -> bool:
+        if outcome.result.status is not ResultStatus.FAILURE or outcome.ended:
+            return False
+        envelope = last_envelope(outcome.stdout)
+        if envelope is None:
+            said = outcome.stderr + outcome.stdout
+        else:
+            said = outcome.stderr + (words_of_error(envelope) if envelope.get("is_error") else "")
+        return bool(_REFUSAL.search(said))
+
+
+def _flags(command: Sequence[str], call: Call) -> Iterator[str]:
+    if not has(command, "-p", "--print"):
+        yield "-p"
+    if not has(command, "--output-format"):
+        yield from ("--output-format", "json")
+    if call.session:
+        yield from ("--resume", call.session)
+    elif call.new_session:
+        yield from ("--session-id", call.new_session)
+    instruction = redact(call.instruction)  # everybody on the machine can read a command line
+    fits = 0 < len(instruction.encode(errors="replace")) <= LONGEST_ARGUMENT
+    if fits and not has(command, *_INSTRUCTION_FLAGS):
+        yield from ("--append-system-prompt", instruction)
+    if not has(command, "--json-schema"):
+        yield from ("--json-schema", SCHEMA)
+
+
+def _usage(envelope: _Envelope) -> dict[str, float]:
+    said = envelope.get("usage")
+    tokens = usage.counted(**said) if isinstance(said, Mapping) else {}
+    # Those from the cache too: it is what the agent read.
+    read = [tokens[name] for name in _TOKENS_IN if name in tokens]
+    return usage.counted(
+        **{
+            usage.COST: envelope.get("total_cost_usd"),
+            usage.TURNS: envelope.get("num_turns"),
+            usage.TOKENS_IN: sum(read) if read else None,
+            usage.TOKENS_OUT: tokens.get("output_tokens"),
+        }
+    )
+
+
+def _with_refused_tools(result: Result, envelope: _Envelope) -> Result:
+    """Nobody can be asked for a permission in this mode, so a failure says what was missing."""
+    denials = envelope.get("permission_denials")
+    names = [
+        str(denial.get("tool_name"))
+        for denial in (denials if isinstance(denials, list) else [])
+        if isinstance(denial, Mapping) and denial.get("tool_name")
+    ]
+    if not names or result.status is not ResultStatus.FAILURE:
+        return result
+    advice = f"Allow the agent what it was refused: {', '.join(dict.fromkeys(names))}."
+    return replace(result, suggested_fixes=(*result.suggested_fixes, advice))

@@ -1,0 +1,28 @@
+"""Any command that reads a prompt and prints an answer; it remembers nothing."""
+
+from collections.abc import Sequence
+
+from runs.domain.results import Result
+from runs.executors.agents.adapters import Call, Said
+from runs.executors.answers import agent_answer
+from runs.executors.orders import Outcome
+
+
+class Plain:
+    def takes_sessions(self, command: Sequence[str]) -> bool:
+        return False
+
+    def names_sessions(self, command: Sequence[str]) -> bool:
+        return False
+
+    def argv(self, command: Sequence[str], call: Call) -> tuple[str, ...]:
+        return tuple(command)
+
+    def answer(self, printed: str, *, step: str) -> Result:
+        return agent_answer(printed, step=step)
+
+    def said(self, printed: str) -> Said:
+        return Said()
+
+    def refuses_session(self, outcome: Outcome) -> bool:
+        return False

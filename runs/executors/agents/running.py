@@ -1,0 +1,128 @@
+"""Starts the agent a step is for, and once more when it does not know its session any more."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import NAMESPACE_URL, uuid5
+
+from runs.domain.agents import Kind
+from runs.domain.results import Result, failure
+from runs.executors.agents.adapters import Adapter, Call
+from runs.executors.agents.choosing import Chosen, choose
+from runs.executors.agents.claude import Claude
+from runs.executors.agents.codex import Codex
+from runs.executors.agents.plain import Plain
+from runs.executors.agents.prompts import prompt
+from runs.executors.launching import doubted, launch
+from runs.executors.orders import Order, Outcome, Rules, Watcher
+from runs.executors.process import Finished
+
+ADAPTERS: Mapping[Kind, Adapter] = {"claude": Claude(), "codex": Codex(), "plain": Plain()}
+
+BEGUN_ANEW = (
+    "The agent's program refused the session {session}, so the step was begun in a new one."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What an agent is launched with, to the letter."""
+
+    argv: tuple[str, ...]
+    stdin: str
+
+
+def run_agent(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
+    try:
+        chosen = choose(order.step, rules)
+    except ValueError as error:
+        return Outcome(result=failure(str(error)))
+    if missing := _missing(chosen, order):
+        return Outcome(result=missing)
+    call = _call(order, chosen)
+    outcome = _launched(chosen, call, order, rules, watcher)
+    session = call.session or call.new_session
+    if not session or not ADAPTERS[chosen.kind].refuses_session(outcome):
+        return outcome
+    note = BEGUN_ANEW.format(session=session)
+    watcher.line("stderr", note)
+    anew = _launched(chosen, replace(call, session="", new_session=""), order, rules, watcher)
+    return _noted(anew, note)
+
+
+def preview(order: Order, rules: Rules) -> Preview:
+    """What the step's agent would be launched with; raises ValueError when there is none."""
+    chosen = choose(order.step, rules)
+    return _prepared(chosen, _call(order, chosen), order)
+
+
+def _call(order: Order, chosen: Chosen) -> Call:
+    adapter = ADAPTERS[chosen.kind]
+    names = adapter.names_sessions(chosen.command)
+    return Call(
+        instruction=str(order.briefing.get("instruction") or ""),
+        session=order.session if adapter.takes_sessions(chosen.command) else "",
+        new_session=_session_of(order) if names else "",
+    )
+
+
+def _session_of(order: Order) -> str:
+    """The same for the same attempt, so that a replay shows it, and another for every other."""
+    of_run, attempt = order.environment.get("FABER_RUN_ID"), order.environment.get("FABER_ATTEMPT")
+    return str(uuid5(NAMESPACE_URL, f"faber:{of_run}/{order.key}#{attempt}"))
+
+
+def _prepared(chosen: Chosen, call: Call, order: Order) -> Preview:
+    return Preview(
+        argv=ADAPTERS[chosen.kind].argv(chosen.command, call),
+        stdin=prompt(order, resumed=bool(call.session)),
+    )
+
+
+def _launched(chosen: Chosen, call: Call, order: Order, rules: Rules, watcher: Watcher) -> Outcome:
+    adapter, prepared = ADAPTERS[chosen.kind], _prepared(chosen, call, order)
+    outcome = launch(
+        prepared.argv,
+        order=order,
+        rules=rules,
+        watcher=watcher,
+        feed=prepared.stdin.encode(errors="replace"),
+        read=partial(_read, adapter, order),
+    )
+    said = adapter.said(outcome.stdout)
+    # One that was ended early did not tell its session, and can still be asked on in it.
+    session = said.session or call.session or call.new_session
+    return replace(outcome, session=session, usage=said.usage)
+
+
+def _read(adapter: Adapter, order: Order, finished: Finished) -> Result:
+    return doubted(adapter.answer(finished.stdout.text, step=order.key), finished.exit_code)
+
+
+def _noted(outcome: Outcome, note: str) -> Outcome:
+    result = replace(outcome.result, notes=(*outcome.result.notes, note))
+    return replace(outcome, result=result, stderr=f"{note}\n{outcome.stderr}")
+
+
+def _missing(chosen: Chosen, order: Order) -> Result | None:
+    """Say what a person needs to know to get the program started, before it is tried in vain."""
+    program = chosen.command[0] if chosen.command else ""
+    searched = os.environ.get("PATH", os.defpath)
+    # A path is looked up where the program starts, which is not where this process stands.
+    place = str(order.workspace / program) if "/" in program else program
+    if not order.workspace.is_dir() or shutil.which(place, path=searched):
+        return None
+    if "/" in program:
+        where = f"There is no program at {place}"
+    else:
+        where = f"It was looked for in {', '.join(searched.split(os.pathsep))}"
+    return failure(
+        f"The agent's program {program!r} was not found; {chosen.named_by} names it.",
+        errors=[f"{where}."],
+        suggested_fixes=[
+            f"Install {program} for the account that runs the worker, "
+            f"or name another program in {chosen.named_by}."
+        ],
+    )

@@ -1,0 +1,65 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from runs import replaying, told
+from runs.console import FaberCommand, Reply
+from runs.domain.errors import Invalid, Problem
+from runs.finding import find_run
+from runs.models import Run
+from runs.terminal import packages
+
+
+class Command(FaberCommand):
+    help = "Print what a run's steps were told: the newest package, or another."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
+        parser.add_argument("--package", type=int, metavar="N", help="they count from 1")
+        parser.add_argument(
+            "--diff", type=int, nargs=2, metavar=("M", "N"), help="what changed from M to N"
+        )
+        parser.add_argument(
+            "--replay", action="store_true", help="with --dry-run: exactly what the executor gets"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="execute nothing")
+
+    def reply(self, **options: Any) -> Reply:
+        _check(options)
+        run = find_run(options["run"])
+        if options["diff"]:
+            return self._difference(run, *options["diff"])
+        number = _number(run) if options["package"] is None else options["package"]
+        if options["replay"]:
+            shown = replaying.replay(run, number)
+            return Reply(document=shown.shape(), text=packages.replay_text(run.run_id, shown))
+        package = told.package_of(run, number)
+        return Reply(
+            document=package.document,
+            text=packages.package_text(run.run_id, package, colour=self.in_colour),
+        )
+
+    def _difference(self, run: Run, old: int, new: int) -> Reply:
+        found = told.compared(run, old, new)
+        return Reply(
+            document={"from": old, "to": new, **found.shape()},
+            text=packages.comparison_text(old, new, found, colour=self.in_colour),
+        )
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Words that do not go together are refused before anything is looked at."""
+    if options["replay"] and not options["dry_run"]:
+        sentence = "This command executes nothing: --replay goes with --dry-run only."
+    elif options["dry_run"] and not options["replay"]:
+        sentence = "--dry-run goes with --replay only."
+    elif options["diff"] and (options["replay"] or options["package"] is not None):
+        sentence = "--diff names its packages itself: it goes with neither --package nor --replay."
+    else:
+        return
+    raise Invalid([Problem("", sentence)])
+
+
+def _number(run: Run) -> int:
+    """How many packages there are, which is the number of the newest."""
+    return run.packages.count() or 1

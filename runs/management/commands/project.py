@@ -1,0 +1,123 @@
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.management.base import CommandParser
+
+from runs import permissions, project_settings, surroundings
+from runs.console import FaberCommand, Reply
+from runs.domain.errors import Invalid, Problem
+from runs.domain.ids import check_project
+from runs.models import Project
+from runs.project_forms import ProjectForm
+from runs.project_settings import KEYS
+from runs.terminal import layout
+
+_WORDS = {True: ("yes", "true", "on", "1"), False: ("no", "false", "off", "0", "")}
+_LABEL = max(map(len, KEYS)) + 2
+
+
+class Command(FaberCommand):
+    help = "Show what is set for a project, change it, or list the projects."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", nargs="?", metavar="NAME", help="ORG/NAME")
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="KEY=VALUE",
+            help=f"{', '.join(KEYS)}; several names separated by commas, nothing takes it back",
+        )
+
+    def reply(self, **options: Any) -> Reply:
+        wanted: list[str] = options["set"]
+        if not options["name"]:
+            if wanted:
+                raise Invalid([Problem("NAME", "say whose settings to change, as ORG/NAME")])
+            return self._listed()
+        if wanted:
+            permissions.check_may_operate(surroundings.cli_actor())
+            _change(options["name"], _pairs(wanted))
+        project = project_settings.find(options["name"])
+        shape = project_settings.shape(project)
+        return Reply(document=shape, text=_card(shape))
+
+    def _listed(self) -> Reply:
+        shapes = [project_settings.shape(project) for project in Project.objects.order_by("name")]
+        rows = [
+            (shape["name"], _word(shape["worktree"]), _word(shape["exclusive"]), shape["workspace"])
+            for shape in shapes
+        ]
+        header = ("PROJECT", "WORKTREE", "EXCLUSIVE", "FOLDER")
+        return Reply(
+            document={"items": shapes, "next_cursor": None},
+            text=layout.columns(header, rows, colour=self.in_colour)
+            if rows
+            else "There are no projects yet.",
+        )
+
+
+def _pairs(wanted: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    problems = []
+    for pair in wanted:
+        name, equals, value = pair.partition("=")
+        key = name.strip().replace("-", "_")
+        if not equals:
+            problems.append(Problem(pair, "write it as KEY=VALUE"))
+        elif key not in KEYS:
+            problems.append(Problem(name, f"cannot be set; use one of {', '.join(KEYS)}"))
+        pairs[key] = value.strip()
+    if problems:
+        raise Invalid(problems)
+    return pairs
+
+
+def _change(name: str, pairs: Mapping[str, str]) -> None:
+    """All of it or nothing; a project that nobody knows yet is made with its folder."""
+    known = Project.objects.filter(name__iexact=name).first()
+    if known is None and not pairs.get("workspace"):
+        project_settings.find(name)  # says that there is none
+    project = known or Project(name=check_project(name))
+    form = ProjectForm(_filled_in(ProjectForm(project=project), pairs), project=project)
+    if not form.is_valid():
+        raise Invalid(
+            Problem(key, str(message))
+            for key, messages in form.errors.items()
+            for message in messages
+        )
+    if known is None:
+        Project.objects.get_or_create(name=project.name)
+        form.instance = project_settings.find(name)
+    form.change()
+
+
+def _filled_in(form: ProjectForm, pairs: Mapping[str, str]) -> dict[str, Any]:
+    """The form as it stands, with some of its fields changed."""
+    data = {bound.name: bound.value() for bound in form}
+    for key, value in pairs.items():
+        is_switch = isinstance(form.fields[key], forms.BooleanField)
+        data[key] = _switch(key, value) if is_switch else value
+    return {key: "" if value is None else value for key, value in data.items()}
+
+
+def _switch(key: str, value: str) -> bool:
+    for meaning, words in _WORDS.items():
+        if value.lower() in words:
+            return meaning
+    raise Invalid([Problem(key, f"{value!r} is neither yes nor no")])
+
+
+def _card(shape: Mapping[str, object]) -> str:
+    lines = [f"  {key:<{_LABEL}}{_word(shape[key])}".rstrip() for key in KEYS]
+    return layout.clean("\n".join([str(shape["name"]), *lines]))
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return str(value) if value not in (None, "") else "–"

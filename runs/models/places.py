@@ -1,0 +1,23 @@
+"""Folders and files as rows keep them: what lies in the data directory, by its place in it.
+
+So a data directory that is copied or moved as a whole finds everything inside it again.
+"""
+
+from pathlib import Path
+
+from django.conf import settings
+
+
+def stored(place: Path) -> str:
+    """How a row keeps a full path."""
+    ours = _data()
+    return str(place.relative_to(ours) if place.is_relative_to(ours) else place)
+
+
+def found(kept: str) -> Path:
+    """The full path of what a row keeps."""
+    return _data() / kept
+
+
+def _data() -> Path:
+    return Path(settings.FABER_DATA_DIR).resolve()

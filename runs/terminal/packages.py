@@ -1,0 +1,127 @@
+"""Lays out what a run's steps were told: a package, a difference, a replay."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from django.template.defaultfilters import filesizeformat
+
+from runs.console import as_text
+from runs.domain.packages import Comparison, SourceChange, unified
+from runs.replaying import Replay
+from runs.terminal.layout import card, clean, columns, one_line, words
+from runs.told import PackageShown, SourceShown, Told
+
+
+def package_text(run_id: str, shown: PackageShown, *, colour: bool) -> str:
+    """Where a package came from, then what it says."""
+    told = shown.told
+    return "\n\n".join(
+        [
+            _head(run_id, told),
+            *_sources(told, colour=colour),
+            *_notes(told),
+            *_left_out(told),
+            *(_section(words(part.name), part.text) for part in shown.sections),
+        ]
+    )
+
+
+def comparison_text(old: int, new: int, found: Comparison, *, colour: bool) -> str:
+    """What changed from one package to the other, part by part."""
+    table = columns(
+        ("SOURCE", f"PACKAGE {old}", f"PACKAGE {new}", "CONTENT"),
+        [_compared(source) for source in found.sources],
+        colour=colour,
+    )
+    changes = (_section(words(part.name), unified(part.difference)) for part in found.changed)
+    equal = ", ".join(words(name) for name in found.equal)
+    parts = [table if found.sources else "", *changes, f"Equal in both: {equal}." if equal else ""]
+    return "\n\n".join(part for part in parts if part)
+
+
+def replay_text(run_id: str, shown: Replay) -> str:
+    """What the executor got; an agent is told the prompt, everybody else the briefing."""
+    parts = [
+        f"{run_id}  {shown.key}, attempt {shown.attempt}, package {shown.number}\n"
+        "Nothing is executed; this is what the executor gets."
+    ]
+    if shown.argv:
+        parts.append(_section("program", shlex.join(shown.argv)))
+    if shown.is_for_agent:
+        parts.append(_section("standard input", shown.stdin))
+    else:
+        parts.append(_section("briefing", as_text(shown.briefing)))
+    return "\n\n".join(parts)
+
+
+def _head(run_id: str, told: Told) -> str:
+    attempt = told.attempt
+    gathered = "" if told.duration_ms is None else f" in {told.duration_ms} ms"
+    return card(
+        f"{run_id}  package {told.number}",
+        [
+            ("Step", f"{attempt.key}, attempt {attempt.number}, {attempt.action}"),
+            ("Gathered", f"{told.created_at:%Y-%m-%d %H:%M} UTC{gathered}"),
+            ("Size", _size(told.size)),
+            ("Digest", told.digest),
+        ],
+    )
+
+
+def _sources(told: Told, *, colour: bool) -> Iterator[str]:
+    if told.sources:
+        header = ("SOURCE", "STATUS", "SIZE", "TOOK", "TRUST", "SHA-256")
+        yield columns(header, [_source(each) for each in told.sources], colour=colour)
+
+
+def _source(source: SourceShown) -> tuple[object, ...]:
+    return (
+        source.name,
+        source.status,
+        _size(source.size) if source.size else "",
+        "" if source.status == "off" else f"{source.duration_ms} ms",
+        source.trust,
+        source.sha256[:12],
+    )
+
+
+def _notes(told: Told) -> Iterator[str]:
+    if told.notes:
+        yield _listed("Notes", (_note(note) for note in told.notes))
+
+
+def _note(note: Mapping[str, object]) -> str:
+    return f"{note.get('level', 'info')}: {note.get('source', '')}: {note.get('message', '')}"
+
+
+def _left_out(told: Told) -> Iterator[str]:
+    if told.left_out:
+        yield _listed("Left out", (_gone(gone) for gone in told.left_out))
+
+
+def _gone(gone: Mapping[str, object]) -> str:
+    size = gone.get("bytes")
+    how_much = f" ({_size(size)})" if isinstance(size, int) and size else ""
+    return f"{gone.get('source', '')}: {gone.get('what', '')}{how_much} – {gone.get('why', '')}"
+
+
+def _listed(title: str, lines: Iterator[str]) -> str:
+    return "\n".join([title, *(f"  {one_line(line, 500)}" for line in lines)])
+
+
+def _compared(source: SourceChange) -> tuple[object, ...]:
+    sides = (_side(side) for side in (source.before, source.after))
+    return (source.name, *sides, "changed" if source.is_changed else "equal")
+
+
+def _side(source: Mapping[str, object]) -> str:
+    status, size = str(source.get("status") or "–"), source.get("bytes")
+    return f"{status}, {_size(size)}" if isinstance(size, int) and size else status
+
+
+def _section(title: str, text: str) -> str:
+    return f"--- {title} ---\n{clean(text)}"
+
+
+def _size(number: int) -> str:
+    return filesizeformat(number).replace("\N{NO-BREAK SPACE}", " ")

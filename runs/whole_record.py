@@ -1,0 +1,93 @@
+"""What is on record about a run beyond what the seeds' files have a place for."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from runs.models import Artifact, Batch, Run, StepAttempt
+from runs.ports import asker
+
+Json = dict[str, object]
+
+VERSION = 1
+
+_OF_A_RUN = (
+    "workflow_ref",
+    "position",
+    "entered_phase",
+    "approvals",
+    "warnings_total",
+    "error",
+    "started_by_account",
+)
+_OF_A_BATCH = ("batch_id", "workflow_id", "concurrency", "issue", "started_by", "created_at")
+_OF_AN_ATTEMPT = (
+    "phase",
+    "step",
+    "is_hook",
+    "is_remote",
+    "position",
+    "number",
+    "action",
+    "reason",
+    "feedback",
+    "failure_context",
+    "status",
+    "queued_at",
+    "started_at",
+    "finished_at",
+    "result",
+    "response",
+    "late_response",
+    "files",
+    "session",
+    "usage",
+)
+_OF_A_REVISION = ("path", "revision", "sha256", "size", "created_at")
+
+
+def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
+    """The record as one document, bound to the state and the history it was taken with."""
+    attempts = list(run.attempts.order_by("pk"))
+    numbered = {attempt.pk: number for number, attempt in enumerate(attempts)}
+    kept = list(revisions)
+    shown = {artifact.pk: number for number, artifact in enumerate(kept)}
+    return {
+        "version": VERSION,
+        "of": {"last_event_hash": run.last_event_hash, "state": digest(state)},
+        "run": fields(run, _OF_A_RUN) | {"batch": _batch(run.batch)},
+        "attempts": [_attempt(attempt) for attempt in attempts],
+        "artifacts": [
+            fields(artifact, _OF_A_REVISION) | {"attempt": number_of(numbered, artifact.attempt_id)}
+            for artifact in kept
+        ],
+        "requests": asker().remembered(run, attempts=numbered, artifacts=shown),
+    }
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fields(row: object, names: Iterable[str]) -> Json:
+    return {name: _plain(getattr(row, name)) for name in names}
+
+
+def number_of(numbers: Mapping[int, int], key: int | None) -> int | None:
+    return None if key is None else numbers.get(key)
+
+
+def _batch(batch: Batch | None) -> Json | None:
+    return fields(batch, _OF_A_BATCH) if batch else None
+
+
+def _attempt(attempt: StepAttempt) -> Json:
+    told = fields(attempt, _OF_AN_ATTEMPT)
+    if attempt.status in StepAttempt.OPEN:
+        # Whoever has it goes on here: elsewhere nobody will ever hand it in.
+        told["status"] = StepAttempt.Status.LOST.value
+    return told
+
+
+def _plain(value: object) -> object:
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
