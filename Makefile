@@ -27,7 +27,7 @@ up: .venv/installed
 test: .venv/installed-dev
 	@sh tests/browser/install.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -m "database or postgres"
+	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 --dist loadgroup -m "database or postgres"
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .

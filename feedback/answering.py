@@ -17,14 +17,14 @@ from runs.domain.actors import Actor, Source
 from runs.domain.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
 from runs.domain.questions import Action, Choice, Gate, resolve
 from runs.models import Run
-from runs.prepared import Prepared
+from runs.prepared import Prepared, insert
 
 TAKE_EFFECT = "feedback.tasks.take_effect"
 
 _LOCKED = Prepared(
     lambda: (
         FeedbackRequest.objects.select_for_update(of=("run",))
-        .select_related("run", "attempt")
+        .select_related("run", "attempt", "callback")
         .filter(request_id="…")
     )
 )
@@ -128,7 +128,7 @@ def _record(
 ) -> FeedbackResponse:
     now = timezone.now()
     held_until = _held_until(now, actor) if decides else None
-    return FeedbackResponse.objects.create(
+    response = FeedbackResponse(
         request=request,
         response=choice.response,
         action=choice.action.value,
@@ -144,6 +144,8 @@ def _record(
         seal=request.seal,
         received_at=now,
     )
+    insert(response)
+    return response
 
 
 def _held_until(now: datetime, actor: Actor) -> datetime | None:

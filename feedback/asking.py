@@ -20,6 +20,7 @@ from runs.domain.plan import Unit
 from runs.domain.questions import FeedbackType, Question
 from runs.models import Artifact, Batch, Run
 from runs.ports import Asking
+from runs.prepared import Prepared
 
 TELL_BATCH = "feedback.tasks.tell_batch"
 # Each step that waits behind a request counts like this much more waiting.
@@ -117,14 +118,23 @@ def remembered(
     return remembering.remembered(run, attempts=attempts, artifacts=artifacts)
 
 
-def decisions(run: Run) -> list[dict[str, object]]:
-    deciding = FilteredRelation(
-        "responses",
-        condition=Q(responses__decides=True)
-        & ~Q(responses__state=FeedbackResponse.State.RETRACTED),
+_DECISIONS = Prepared(
+    lambda: (
+        FeedbackRequest.objects.filter(run=0)
+        .annotate(
+            decided=FilteredRelation(
+                "responses", condition=Q(responses__decides=True) & ~Q(responses__state="…")
+            )
+        )
+        .order_by("pk")
+        .values_list(*DECISION_FIELDS)
     )
-    rows = FeedbackRequest.objects.filter(run=run).annotate(decided=deciding).order_by("pk")
-    return [decision_shape(row) for row in rows.values(*DECISION_FIELDS)]
+)
+
+
+def decisions(run: Run) -> list[dict[str, object]]:
+    rows = _DECISIONS.rows(FeedbackResponse.State.RETRACTED.value, run.pk)
+    return [decision_shape(dict(zip(DECISION_FIELDS, row, strict=True))) for row in rows]
 
 
 def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str) -> str:

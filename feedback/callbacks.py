@@ -32,10 +32,12 @@ def promise(request: FeedbackRequest, url: str, token: AccessToken) -> None:
 
 def keep_promise(request: FeedbackRequest) -> None:
     """Have it called, in the transaction that settles the request: once, whatever comes after."""
-    promised = Callback.objects.filter(request=request, is_due=False, delivered_at=None, attempts=0)
-    for pk in promised.values_list("pk", flat=True):
-        promised.filter(pk=pk).update(is_due=True, next_try_at=timezone.now())
-        queue.enqueue(CALL, pk)
+    promised = getattr(request, "callback", None)  # who locks a request reads it along
+    if promised is None:
+        return
+    still = Callback.objects.filter(pk=promised.pk, is_due=False, delivered_at=None, attempts=0)
+    if still.update(is_due=True, next_try_at=timezone.now()):
+        queue.enqueue(CALL, promised.pk)
 
 
 def catch_up(most: int = 100) -> None:

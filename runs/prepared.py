@@ -1,12 +1,13 @@
 """Queries whose SQL is made once a process: making it takes Django longer than executing it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
+from django.db.models.sql import InsertQuery
 
 M = TypeVar("M", bound=Model)
 
@@ -18,43 +19,60 @@ class Prepared(Generic[M]):
     at them any more.
     """
 
-    def __init__(self, build: Callable[[], QuerySet[M]], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    def __init__(
+        self, build: Callable[[], QuerySet[M, Any]], *, using: str = DEFAULT_DB_ALIAS
+    ) -> None:
         self._build = build  # called when it is first needed: apps are loaded by then
         self._using = using
         self._compiled: _Compiled | None = None
 
     def first(self, *values: object) -> M | None:
-        return next(self._found(values), None)
+        """The first object of a query for objects."""
+        compiled = self._made()
+        return next((compiled.object_of(row) for row in compiled.rows(values)), None)
 
-    def _found(self, values: tuple[object, ...]) -> Iterator[M]:
+    def rows(self, *values: object) -> list[Sequence[Any]]:
+        """The rows of a query for values."""
+        return list(self._made().rows(values))
+
+    def _made(self) -> "_Compiled":
         if self._compiled is None:
             self._compiled = _Compiled(self._build(), self._using)
-        yield from self._compiled.objects(values)
+        return self._compiled
 
 
 class _Compiled:
     """The SQL, and how its rows become objects; the same as Django does it, only kept."""
 
-    def __init__(self, queryset: QuerySet[Any], using: str) -> None:
+    def __init__(self, queryset: QuerySet[Any, Any], using: str) -> None:
         self._using = using
         self._compiler: Any = queryset.query.get_compiler(using)
         self._sql, self._example = self._compiler.as_sql()
         selected, info = self._compiler.select, self._compiler.klass_info
-        own = info["select_fields"]
-        self._model = info["model"]
-        self._own = slice(own[0], own[-1] + 1)
-        self._names = [column.target.attname for column, *_ in selected[self._own]]
         self._converters = self._compiler.get_converters([column for column, *_ in selected])
-        self._related = get_related_populators(info, selected, using)  # type: ignore[call-arg]
+        if info:  # of objects, not of values
+            own = info["select_fields"]
+            self._model = info["model"]
+            self._own = slice(own[0], own[-1] + 1)
+            self._names = [column.target.attname for column, *_ in selected[self._own]]
+            self._related = get_related_populators(info, selected, using)  # type: ignore[call-arg]
 
-    def objects(self, values: tuple[object, ...]) -> Iterator[Any]:
+    def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:
         if len(values) != len(self._example):
             raise TypeError(f"{len(self._example)} values are asked for, {len(values)} given")
-        for row in self._compiler.apply_converters(self._fetched(values), self._converters):
-            found = self._model.from_db(self._using, self._names, row[self._own])
-            for related in self._related:
-                related.populate(row, found)
-            yield found
+        fetched = self._fetched(values)
+        if not self._converters:
+            return iter(fetched)
+        converted: Iterator[Sequence[Any]] = self._compiler.apply_converters(
+            fetched, self._converters
+        )
+        return converted
+
+    def object_of(self, row: Sequence[Any]) -> Any:
+        found = self._model.from_db(self._using, self._names, row[self._own])
+        for related in self._related:
+            related.populate(row, found)
+        return found
 
     def _fetched(self, values: tuple[Any, ...]) -> list[tuple[object, ...]]:
         connection = connections[self._using]
@@ -63,3 +81,39 @@ class _Compiled:
             cursor.execute(self._sql, [adapt(v) if isinstance(v, datetime) else v for v in values])
             rows: list[tuple[object, ...]] = cursor.fetchall()
         return rows
+
+
+def insert(new: Model, *, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Write a new object as `save` does, without the signals that nobody here listens to."""
+    model = type(new)
+    inserting = _INSERTING.get(model)
+    if inserting is None:
+        inserting = _INSERTING[model] = _Inserting(new, using)
+    new.pk = inserting.write(new)
+    new._state.adding, new._state.db = False, using
+
+
+class _Inserting:
+    """The INSERT of one model: always all of its columns but the key, which the database gives."""
+
+    def __init__(self, example: Model, using: str) -> None:
+        self._using = using
+        key = example._meta.pk
+        self._fields = [field for field in example._meta.concrete_fields if field is not key]
+        query = InsertQuery(type(example))
+        query.insert_values(self._fields, [example])
+        compiler: Any = query.get_compiler(using)
+        compiler.returning_fields = [key]
+        [(self._sql, _)] = compiler.as_sql()
+
+    def write(self, new: Model) -> object:
+        connection = connections[self._using]
+        values = [
+            field.get_db_prep_save(field.pre_save(new, True), connection) for field in self._fields
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+            return cursor.fetchone()[0]
+
+
+_INSERTING: dict[type[Model], _Inserting] = {}

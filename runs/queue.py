@@ -22,11 +22,18 @@ logger = logging.getLogger(__name__)
 
 Job = tuple[int, str]
 
+# On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
 _QUEUE_AND_RING = """
     WITH queued AS (
         INSERT INTO django_q_ormq (key, payload, lock) VALUES (%s, %s, %s) RETURNING id
     )
     SELECT id, pg_notify(%s, '') FROM queued
+"""
+_TAKE = """
+    UPDATE django_q_ormq SET lock = %s WHERE id = (
+        SELECT id FROM django_q_ormq WHERE key IN (%s, %s) AND lock <= %s
+        ORDER BY key DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) RETURNING id, payload
 """
 
 
@@ -100,7 +107,6 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
         return number
 
     def _enqueue_ringing(self, task: str) -> int:
-        """Both in one statement: another trip to the database would cost more than the job."""
         with connections[Conf.ORM].cursor() as cursor:
             cursor.execute(_QUEUE_AND_RING, [self.list_key, task, timezone.now(), bell.CHANNEL])
             number: int = cursor.fetchone()[0]
@@ -136,6 +142,9 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
 
     def _take(self) -> list[Job]:
         queues = (self.list_key, _own_queue(os.getsid(0)))
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._take_at_once(*queues)
+        # An update takes the only lock of SQLite even when nothing waits, so look first.
         while True:
             row = _WAITING.first(*queues, timezone.now())
             if row is None:
@@ -143,6 +152,13 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             same = _jobs().filter(pk=row.pk, lock=row.lock)
             if same.update(lock=self.timeout(row)):
                 return [(row.pk, row.payload)]
+
+    def _take_at_once(self, *queues: str) -> list[Job]:
+        now = timezone.now()
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute(_TAKE, [self.timeout(None), *queues, now])
+            taken: list[Job] = cursor.fetchall()
+        return taken
 
     def _wait_for_the_database(self, error: Exception) -> None:
         if not self._is_down:

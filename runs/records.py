@@ -11,6 +11,7 @@ from runs.domain.phases import Phase
 from runs.domain.status import RunStatus
 from runs.models import Event, Run, StepAttempt
 from runs.ports import asker
+from runs.prepared import Prepared
 
 Json = dict[str, object]
 
@@ -38,9 +39,12 @@ class Records:
         return next((d for d in self.decisions if d["status"] == "pending"), None)
 
 
+_TOLD = Prepared(lambda: Event.objects.filter(run=0).order_by("number").values_list("document"))
+
+
 def read(run: Run) -> Records:
-    told = Event.objects.filter(run=run).order_by("number").values_list("document", flat=True)
-    return Records(run, list(told), asker().decisions(run))
+    told = [document for (document,) in _TOLD.rows(run.pk)]
+    return Records(run, told, asker().decisions(run))
 
 
 def read_for_step(run: Run) -> Records:

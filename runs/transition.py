@@ -17,6 +17,7 @@ from runs.domain.planner import Decision, Facts
 from runs.domain.status import RunStatus, check_move
 from runs.models import Event, Run, StepAttempt
 from runs.ports import Asking, asker
+from runs.prepared import insert
 
 PLAN_CHANGED = (
     "The plan stored with this run is not the one it was started on, so nothing of it is executed. "
@@ -250,7 +251,7 @@ class Transition:
         if not unit.is_hook:
             # Told when the step is handed out: whoever takes it up only signs for it.
             self.tell(telling.step_started(unit, attempt=attempt.number, action=action))
-        attempt.save(force_insert=True)
+        insert(attempt)
         return attempt
 
     def _next_number(self, unit: Unit, action: str, reason: str) -> int:

@@ -7,11 +7,14 @@ import zlib
 from runs.domain.errors import NotFound
 from runs.domain.packages import compare, digest_of
 from runs.models import ContextPackage, ContextPart, Run, StepAttempt
+from runs.prepared import insert
 
 __all__ = ["compare", "digest_of", "load", "newest", "number_of", "numbered", "store"]
 
 INLINE_BYTES = 4096
-# Always in the package's row, so that packages can be listed without fetching their parts.
+# What stays the same from step to step; the rest is another every time, and stands in the row.
+LASTING = ("metadata", "spec", "issue", "documents")
+# By which packages are listed, without fetching their parts.
 OVERVIEW = ("sources", "notes", "left_out", "duration_ms")
 
 Json = dict[str, object]
@@ -25,7 +28,7 @@ def store(attempt: StepAttempt, package: Json) -> ContextPackage:
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in large.items()}
     if large:
         _keep({digests[name]: text for name, text in large.items()})
-    return ContextPackage.objects.create(
+    package_row = ContextPackage(
         run_id=attempt.run_id,
         attempt=attempt,
         digest=digest_of(package),
@@ -35,6 +38,8 @@ def store(attempt: StepAttempt, package: Json) -> ContextPackage:
             "parts": digests,
         },
     )
+    insert(package_row)
+    return package_row
 
 
 def load(row: ContextPackage) -> Json:
@@ -68,7 +73,7 @@ def number_of(row: ContextPackage) -> int:
 
 
 def _is_large(name: str, text: str) -> bool:
-    return len(text) > INLINE_BYTES and name not in OVERVIEW
+    return len(text) > INLINE_BYTES and name in LASTING
 
 
 def _keep(texts: dict[str, str]) -> None:

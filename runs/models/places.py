@@ -3,6 +3,7 @@
 So a data directory that is copied or moved as a whole finds everything inside it again.
 """
 
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -20,4 +21,9 @@ def found(kept: str) -> Path:
 
 
 def _data() -> Path:
-    return Path(settings.FABER_DATA_DIR).resolve()
+    return _resolved(settings.FABER_DATA_DIR)
+
+
+@cache
+def _resolved(folder: Path) -> Path:
+    return folder.resolve()

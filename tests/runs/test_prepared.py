@@ -1,11 +1,12 @@
 """Queries that are made once and give what Django gives."""
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from runs.models import Run, StepAttempt
-from runs.prepared import Prepared
+from runs.models import Event, Run, StepAttempt
+from runs.prepared import Prepared, insert
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -62,3 +63,40 @@ def test_a_moment_is_compared_as_it_is_stored() -> None:
 def test_too_few_values_are_refused() -> None:
     with pytest.raises(TypeError, match="2 values are asked for, 1 given"):
         _by_run().first(timezone.now())
+
+
+def test_values_come_as_django_gives_them() -> None:
+    run = f.started(f.five_steps())
+    asked = Prepared(lambda: Run.objects.filter(pk=0).values_list("pk", "plan", "created_at"))
+    assert list(map(tuple, asked.rows(run.pk))) == [(run.pk, run.plan, run.created_at)]
+    assert asked.rows(0) == []
+
+
+def test_a_new_object_is_written_as_save_writes_it() -> None:
+    run = f.started(f.five_steps())
+    new = Event(
+        run=run,
+        number=run.last_event_id + 1,
+        type="note",
+        timestamp=timezone.now(),
+        document={"words": ["grün", None]},
+        hash="0" * 64,
+    )
+    insert(new)
+    kept = Event.objects.get(pk=new.pk)
+    for field in Event._meta.concrete_fields:
+        assert getattr(kept, field.attname) == getattr(new, field.attname)
+    new.type = "changed"
+    new.save(update_fields=["type"])
+    assert Event.objects.get(pk=new.pk).type == "changed"
+
+
+def test_what_the_database_forbids_is_not_written() -> None:
+    run = f.started(f.five_steps())
+    first = run.events.earliest("number")
+    twice = Event(
+        run=run, number=first.number, type="x", timestamp=timezone.now(), document={}, hash=""
+    )
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(twice)
+    assert run.events.filter(type="x").count() == 0
