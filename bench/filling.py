@@ -1,5 +1,6 @@
 """Fills the database with finished and waiting runs, so that it is as large as a used one."""
 
+import time
 import uuid
 from typing import Any
 
@@ -20,6 +21,7 @@ def fill_up_to(wanted: int) -> None:
     missing = wanted - Run.objects.count()
     while missing > 0:
         _copy(original, min(BATCH, missing))
+        time.sleep(0.1)  # who waits for SQLite's lock stands in no queue, and needs a gap
         missing -= BATCH
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # as the database itself does in time
