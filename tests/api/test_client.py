@@ -2,12 +2,14 @@
 
 import ast
 import hashlib
+import hmac
 import json
 import sys
 import threading
 import time
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -220,3 +222,25 @@ def test_a_call_of_somebody_else_or_of_yesterday_is_not_genuine() -> None:
     with pytest.raises(NotGenuine):
         verify_callback("faber_x", {}, BODY)
     assert verify_callback("faber_x", called("faber_x", age=301), BODY, age=600)
+    assert verify_callback("faber_x", called("faber_x", age=-200), BODY), "a clock may be ahead"
+
+
+def test_a_signature_is_compared_to_its_end_and_tells_nothing_by_the_time_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[bytes] = []
+
+    def compare(mine: bytes, given: bytes) -> bool:
+        compared.append(given)
+        return hmac.compare_digest(mine, given)
+
+    monkeypatch.setattr(
+        faber_client, "hmac", SimpleNamespace(**vars(hmac) | {"compare_digest": compare})
+    )
+    headers = called("faber_x")
+    signature = headers["webhook-signature"]
+    almost = signature[:-2] + ("A=" if signature[-2] != "A" else "E=")
+
+    with pytest.raises(NotGenuine, match="signature"):
+        verify_callback("faber_x", {**headers, "webhook-signature": almost}, BODY)
+    assert compared == [almost.encode()]

@@ -91,3 +91,12 @@ def test_a_refusal_is_never_called_unchanged() -> None:
 
     assert refused.status_code == 401
     assert "ETag" not in refused
+
+
+def test_what_was_done_is_never_called_unchanged() -> None:
+    run = f.start(f.workflow({"build": [{"id": "away", "remote": True}]}))
+
+    taken = program(Scope.AGENT).post(f"/runs/{run.run_id}/next", {}, {"If-None-Match": "*"})
+
+    assert (taken.status_code, body_of(taken)["step"]) == (200, "away")
+    assert "ETag" not in taken

@@ -30,6 +30,7 @@ def read(evidence: object) -> tuple[Evidence, ...]:
             ["commit", {"file": "/specs/x.md"}, {"command": "true"}],
             [Evidence(commit=True), Evidence(file="/specs/x.md"), Evidence(command=("true",))],
         ),
+        ({"file": "notes..md"}, [Evidence(file="notes..md")]),
         ([], []),
     ],
 )
@@ -54,12 +55,14 @@ def test_evidence_is_written_short_or_long(written: object, meant: list[Evidence
         ([{"file": " "}], "[0].file: must not be empty"),
         ([{"file": 3}], "[0].file: must be a string, not a number"),
         ([{"artifact": "../secret"}], "[0].artifact: must stay inside the workspace"),
+        ([{"file": "specs/../../secret"}], "[0].file: must stay inside the workspace"),
         (
             [{"command": "make 'test"}],
             "[0].command: cannot be split into words: no closing quotation",
         ),
         ([{"command": ""}], "[0].command: must name a program"),
         ([{"command": []}], "[0].command: must name a program"),
+        ([{"command": ["", "test"]}], "[0].command: must name a program"),
         ([{"command": 3}], "[0].command: must be a list, not a number"),
     ],
 )

@@ -17,7 +17,7 @@ from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
 from faber_site import env
-from feedback import calling, diagnosing, holding, outbound
+from feedback import callbacks, calling, diagnosing, holding, outbound
 from feedback.domain.callback_urls import read_allowed
 from feedback.models import Callback, FeedbackRequest
 from runs import beats, engine, tasks, tokens
@@ -235,6 +235,8 @@ def test_the_pauses_grow_and_end_after_about_a_day(agent: Program, receiver: Rec
     assert len(receiver.calls) == calling.TRIES == 10
     assert pauses == sorted(pauses)
     assert timedelta(hours=17) < sum(pauses, timedelta()) < timedelta(hours=28)
+    hours = zip(pauses[5:], calling.PAUSES[5:], strict=True)
+    assert any(abs(pause - plain) > plain / 100 for pause, plain in hours), "never to the minute"
     assert (callback.delivered_at, callback.last_error) == (None, "it answered 503")
     tasks.sweep()
     assert work_off() == 0
@@ -304,6 +306,38 @@ def test_two_jobs_make_one_call(agent: Program, receiver: Receiver) -> None:
     work_off()
 
     assert len(receiver.calls) == 1
+
+
+def test_while_a_call_lasts_nobody_else_makes_it(
+    agent: Program, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f.answer(ask(agent, receiver.url), "confirm")
+    pk, post = Callback.objects.get().pk, outbound.post
+
+    def post_after_the_rival(url: str, headers: dict[str, str], body: bytes) -> int:
+        monkeypatch.setattr(outbound, "post", post)
+        calling.call(pk)
+        return post(url, headers, body)
+
+    monkeypatch.setattr(outbound, "post", post_after_the_rival)
+    work_off()
+
+    assert len(receiver.calls) == 1
+
+
+def test_a_promise_is_kept_once_whatever_comes_after(agent: Program, receiver: Receiver) -> None:
+    run = ask(agent, receiver.url)
+    f.answer(run, "confirm")
+    request, queued = run.requests.get(), OrmQ.objects.count()
+
+    callbacks.keep_promise(request)
+    assert OrmQ.objects.count() == queued, "it is due already"
+    work_off()
+    callbacks.keep_promise(request)
+    assert work_off() == 0, "it was called"
+    Callback.objects.update(delivered_at=None, attempts=calling.TRIES)
+    callbacks.keep_promise(request)
+    assert work_off() == 0, "it was given up"
 
 
 # Addresses nobody may name

@@ -1,7 +1,10 @@
 """Calls to addresses that programs name: over TLS, and never longer than they should last."""
 
+import contextlib
 import ipaddress
+import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
@@ -121,6 +124,30 @@ def test_an_answer_that_drips_does_not_keep_a_worker(
         outbound.post(f"http://{HOST}:{plain.port}/", {}, b"{}")
 
 
+def test_a_handshake_that_drips_does_not_keep_a_worker_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbound, "WHOLE_SECONDS", 0.3)
+    stopping = threading.Event()
+
+    def drip(listening: socket.socket) -> None:
+        caller, _ = listening.accept()
+        with caller, contextlib.suppress(OSError):
+            caller.sendall(b"\x16\x03\x03\x40\x00")  # the head of a record of 16 KiB
+            while not stopping.wait(0.02):
+                caller.sendall(b"\x02")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=[listening])
+        thread.start()
+        try:
+            with pytest.raises(CallFailed, match="the connection failed"):
+                outbound.post(f"https://{HOST}:{listening.getsockname()[1]}/", {}, b"{}")
+        finally:
+            stopping.set()
+            thread.join()
+
+
 def test_silence_ends_too(plain: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbound, "READ_SECONDS", 0.2)
 
@@ -154,3 +181,29 @@ def test_the_next_address_of_a_host_is_tried(
     monkeypatch.setattr(outbound, "resolve", lambda _host, _port: ["127.0.0.99", "127.0.0.1"])
 
     assert outbound.post(f"http://{HOST}:{plain.port}/", {}, b"{}") == 204
+
+
+def test_a_host_of_many_dead_addresses_is_given_up(
+    plain: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = [f"127.0.0.{number}" for number in range(90, 90 + outbound.MOST_ADDRESSES)]
+    monkeypatch.setattr(outbound, "resolve", lambda _host, _port: [*dead, "127.0.0.1"])
+
+    with pytest.raises(CallFailed, match="refused"):
+        outbound.post(f"http://{HOST}:{plain.port}/", {}, b"{}")
+    assert plain.calls == []
+
+
+def test_an_address_that_takes_nobody_in_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbound, "CONNECT_SECONDS", 0.2)
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(2):  # more than it has room for
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+
+        with pytest.raises(CallFailed, match="did not answer in time"):
+            outbound.post(f"http://{HOST}:{full.getsockname()[1]}/", {}, b"{}")

@@ -21,6 +21,15 @@ def test_a_bucket_empties_and_fills_again(now: list[float]) -> None:
     assert buckets.take(1) == 0
 
 
+def test_who_waited_long_has_no_more_than_a_full_bucket(now: list[float]) -> None:
+    buckets = Buckets(burst=2, per_second=0.5)
+    buckets.take(1)
+
+    now[0] += 1000
+
+    assert [buckets.take(1) > 0 for _ in range(3)] == [False, False, True]
+
+
 def test_asking_in_vain_makes_nobody_wait_longer(now: list[float]) -> None:
     buckets = Buckets(burst=1, per_second=0.1)
     buckets.take(1)

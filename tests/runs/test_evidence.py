@@ -119,6 +119,33 @@ def test_a_commit_on_the_branch_that_the_response_names_counts(repository: Path)
     assert executed(repository, command, "commit").status == "completed"
 
 
+def test_a_commit_on_the_branch_that_an_earlier_step_named_counts(repository: Path) -> None:
+    elsewhere = repository.parent / "elsewhere"
+    git(repository, "worktree", "add", "-q", "-b", "feat/x", str(elsewhere))
+    answer = '{"status":"success","message":"x","details":{"branch_name":"feat/x"}}'
+    commit = f"cd {elsewhere} && git commit -q --allow-empty -m x"
+    steps = [
+        {"id": "branch", **shell(f"echo '{answer}'")},
+        {"id": "make", **shell(commit), "evidence": "commit"},
+    ]
+
+    assert f.started(f.workflow({"build": steps}), repository).status == "completed"
+
+
+def test_a_commit_of_no_branch_that_was_checked_out_before_is_not_new(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "on no branch")
+
+    assert refused(executed(repository, "true", "commit")) == NO_COMMIT
+
+
+def test_a_new_commit_counts_where_the_step_threw_the_old_ones_away(repository: Path) -> None:
+    amend = "git commit -q --amend --allow-empty -m better"
+    forget = "git reflog expire --expire=now --all && git gc -q --prune=now"
+
+    assert executed(repository, f"{amend} && {forget}", "commit").status == "completed"
+
+
 def test_the_first_commit_of_a_repository_made_by_the_step_counts(tmp_path: Path) -> None:
     run = executed(tmp_path, "git init -q . && git commit -q --allow-empty -m x", "commit")
 
@@ -170,6 +197,13 @@ def test_a_link_or_folder_is_no_file_of_the_workspace(
     tmp_path: Path, command: str, told_why: str
 ) -> None:
     assert refused(executed(tmp_path, command, {"file": "out"})) == [told_why]
+
+
+def test_a_link_that_leads_in_circles_is_no_file(tmp_path: Path) -> None:
+    run = executed(tmp_path, "ln -s out out", {"file": "out"})
+
+    assert [piece[:2] for piece in told(run)] == [("file", "missing")]
+    assert len(refused(run)) == 1
 
 
 def test_a_placeholder_leads_no_file_out_of_the_workspace(tmp_path: Path) -> None:
@@ -256,6 +290,14 @@ def test_a_step_that_failed_by_itself_is_not_asked_for_evidence(tmp_path: Path) 
     assert not (tmp_path / "looked").exists()
 
 
+def test_a_warning_lacks_its_evidence_like_a_success(tmp_path: Path) -> None:
+    answer = '{"status":"warning","message":"x","warnings":["slow"]}'
+
+    assert refused(executed(tmp_path, f"echo '{answer}'", {"file": "gone"})) == [
+        "gone is not there."
+    ]
+
+
 def test_missing_evidence_keeps_what_the_step_said_and_counts_nothing_of_it(tmp_path: Path) -> None:
     answer = '{"status":"success","message":"shipped","details":{"branch_name":"feat/x"}}'
 
@@ -266,6 +308,15 @@ def test_missing_evidence_keeps_what_the_step_said_and_counts_nothing_of_it(tmp_
     assert attempt.response["details"]["claimed"]["message"] == "shipped"
     assert run.artifacts == {}
     assert "branch_create" not in f.told(run)
+
+
+def test_a_file_handed_in_without_the_evidence_is_no_artifact_of_the_run() -> None:
+    run = away(None, [{"artifact": "spec.md"}, {"artifact": "plan.md"}])
+
+    run = finish(run, files=(("spec.md", "# Spec"),))
+
+    assert refused(run) == ["plan.md was not handed in."]
+    assert not run.revisions.exists()
 
 
 def test_the_end_of_a_step_tells_what_was_checked(tmp_path: Path) -> None:

@@ -48,6 +48,24 @@ def test_equal_parts_are_kept_once(attempts: list[StepAttempt]) -> None:
     assert part.size > 1_000_000 > 20 * len(part.content)
 
 
+@pytest.mark.parametrize("name", ["metadata", "spec", "issue", "documents"])
+def test_each_part_that_lasts_is_kept_once(attempts: list[StepAttempt], name: str) -> None:
+    for attempt in attempts:
+        kept = packages.store(attempt, p.package(**{name: LONG_SPEC}))
+
+    assert ContextPart.objects.count() == 1
+    assert packages.load(kept)[name] == LONG_SPEC
+
+
+def test_a_large_part_that_is_another_every_time_stands_in_its_package(
+    attempts: list[StepAttempt],
+) -> None:
+    kept = packages.store(attempts[0], p.package(state=LONG_SPEC))
+
+    assert not ContextPart.objects.exists()
+    assert packages.load(kept)["state"] == LONG_SPEC
+
+
 def test_a_part_that_changed_is_kept_beside_the_earlier_one(attempts: list[StepAttempt]) -> None:
     first = packages.store(attempts[0], p.package(spec=LONG_SPEC))
     second = packages.store(attempts[1], p.package(spec=LONGER))

@@ -2,11 +2,12 @@ import os
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django_q.conf import Conf
 from django_q.models import OrmQ
 from pytest_django import Settings
@@ -240,3 +241,24 @@ def test_a_lost_connection_is_made_again(broker: queue.WokenBroker) -> None:
     queue.enqueue(JOB, 1)
 
     assert broker.dequeue()
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks all rows at once")
+def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker) -> None:
+    for number in range(2):
+        queue.enqueue(JOB, number)
+
+    def rivals() -> list[queue.Job] | None:
+        with closing(queue.WokenBroker()) as rival:
+            try:
+                return rival.dequeue()
+            finally:
+                connections.close_all()
+
+    # The row of the first job is locked until the transaction ends.
+    with ThreadPoolExecutor(1) as elsewhere, transaction.atomic():
+        ours = broker.dequeue()
+        theirs = elsewhere.submit(rivals).result(timeout=10)
+
+    assert [arguments(taken) for taken in (ours, theirs)] == [[(0,)], [(1,)]]

@@ -9,7 +9,6 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from runs import accounts, signing_in
-from runs.buckets import Buckets
 from runs.domain.actors import Role
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +54,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands still until a test moves it, and nobody has tried anything yet."""
     now = [100.0]
     monkeypatch.setattr("runs.buckets.time.monotonic", lambda: now[0])
-    monkeypatch.setattr(signing_in, "TRIES", Buckets(burst=5, per_second=1 / 60))
+    monkeypatch.setattr(signing_in.TRIES, "_left", {})
     return now
 
 
@@ -143,6 +142,17 @@ def test_only_behind_a_proxy_its_word_counts(
     if is_behind:
         again = tried(Client(), GOOD, HTTP_X_FORWARDED_FOR="10.0.0.9, 203.0.113.7")
         assert again.status_code == 429
+
+
+def test_a_proxy_that_tells_no_place_is_not_everybodys_place(
+    client: Client, rita: User, now: list[float], settings: Settings
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    for number in range(5):
+        tried(client, f"guess-{number}", REMOTE_ADDR="203.0.113.7")
+
+    assert tried(client, GOOD, REMOTE_ADDR="203.0.113.7").status_code == 429
+    assert tried(client, GOOD, REMOTE_ADDR="203.0.113.8").status_code == 302
 
 
 def test_an_unfinished_form_is_no_try(client: Client, rita: User, now: list[float]) -> None:
