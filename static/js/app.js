@@ -30,11 +30,18 @@
     hiding = setTimeout(() => { toast.hidden = true; }, 8000);
   };
 
-  const isPoll = (event) => event.detail.elt.matches('[hx-trigger^="every"]');
-
-  // Nobody looks at a hidden tab; it asks again when it is seen.
+  // Nobody looks at a hidden tab; it asks again when it is seen. And news for a part that was
+  // replaced meanwhile is older than what stands there now.
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (document.hidden && isPoll(event)) event.preventDefault();
+    const part = event.detail.elt;
+    if (!part.matches('[hx-trigger^="every"]')) return;
+    if (document.hidden) {
+      event.preventDefault();
+      return;
+    }
+    part.addEventListener("htmx:beforeOnLoad", (news) => {
+      if (!part.isConnected) news.preventDefault();
+    }, { once: true });
   });
 
   // A whole page, such as the one for signing in, never replaces a part: what is typed stays.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.models import Batch, Run
@@ -128,6 +128,25 @@ def test_news_comes_by_itself_and_leaves_what_is_typed(open_as: OpenAs, batch: B
     expect(kept).to_have_value("half a thought")
     f.work(Run.objects.get(work_id="130"))
     expect(row(page, "130")).to_contain_text("Completed")
+
+
+def test_news_that_comes_after_the_answers_were_sent_is_let_go(
+    open_as: OpenAs, batch: Batch
+) -> None:
+    page = opened(open_as, batch)
+    late: list[Route] = []
+    page.route("**/batches/*/?v=*", lambda asked: late.extend([asked]), times=1)
+    with page.expect_request("**/batches/*/?v=*"):
+        row(page, "100").get_by_label("Approve").check()
+    page.get_by_role("button", name="Send 1 answer").click()
+    expect(page.locator("#results")).to_contain_text("1 answer recorded.")
+
+    with page.expect_response(lambda said: said.request == late[0].request) as news:
+        late[0].continue_()
+    news.value.finished()
+
+    expect(page.locator("#results")).to_contain_text("1 answer recorded.")
+    expect(row(page, "100")).to_contain_text("Recorded")
 
 
 def test_a_peek_at_the_artifact(open_as: OpenAs, batch: Batch) -> None:

@@ -248,12 +248,18 @@ class Scratch:
             asking.close()
 
     def close(self) -> None:
-        for process in self.processes():
-            process.kill()
+        """Kill all of it, with what it started meanwhile; nothing is left when this returns."""
+        assert eventually(self._is_killed, within=15)
         if self.faber:
             self.faber.wait()
             assert self.faber.stdout
             self.faber.stdout.close()
+
+    def _is_killed(self) -> bool:
+        left = self.processes()
+        for process in left:
+            process.kill()
+        return not left
 
 
 def _as_soon_as_there(find: Callable[[], list[Process]]) -> Process:

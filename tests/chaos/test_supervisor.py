@@ -171,7 +171,7 @@ def test_up_prints_its_address_and_a_way_in(scratch: Scratch) -> None:
     assert sign_in.startswith(f"Sign in: http://127.0.0.1:{scratch.port}/login/")
     assert scratch.answers("/readyz")
     assert scratch.ask_to_end(signal.SIGINT) == ""
-    assert scratch.pids() == []
+    assert eventually(lambda: scratch.pids() == [], within=5)
 
 
 def test_two_first_starts_at_once_do_not_collide(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_everything_ends_when_asked_to_even_in_the_middle_of_a_step(
     scratch.ask_to_end(asked)
 
     assert time.monotonic() - begun < ENDED
-    assert eventually(lambda: scratch.pids() == [], within=1)
+    assert eventually(lambda: scratch.pids() == [], within=5)
 
 
 def test_asked_twice_it_ends_at_once(scratch: Scratch) -> None:
@@ -209,12 +209,12 @@ def test_asked_twice_it_ends_at_once(scratch: Scratch) -> None:
     assert scratch.faber
 
     scratch.faber.send_signal(signal.SIGINT)
-    assert eventually(lambda: len(scratch.idle_workers()) < 2, within=3)
+    assert eventually(lambda: len(scratch.idle_workers()) < 2, within=10)
     begun = time.monotonic()
     scratch.ask_to_end(signal.SIGINT)
 
-    assert time.monotonic() - begun < 2
-    assert scratch.pids() == []
+    assert time.monotonic() - begun < 3
+    assert eventually(lambda: scratch.pids() == [], within=5)
 
 
 @pytest.mark.parametrize("command", ["work", "web"])
