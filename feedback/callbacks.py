@@ -1,10 +1,8 @@
 """Keeps in mind which programs want to be called; `calling` calls them, after the commit."""
 
-from datetime import timedelta
-
 from django.utils import timezone
 
-from feedback import outbound
+from feedback import outbound, overdue
 from feedback.domain.callback_urls import BadAddress
 from feedback.models import Callback, FeedbackRequest
 from feedback.outbound import CallFailed
@@ -13,8 +11,6 @@ from runs.domain.errors import Invalid, Problem
 from runs.models import AccessToken
 
 CALL = "feedback.tasks.call_back"
-# How long a due call may wait for its job before the sweep queues another.
-_PATIENCE = timedelta(seconds=30)
 
 
 def check(url: str) -> None:
@@ -40,11 +36,6 @@ def keep_promise(request: FeedbackRequest) -> None:
         queue.enqueue(CALL, promised.pk)
 
 
-def catch_up(most: int = 100) -> None:
+def catch_up() -> None:
     """Queue the calls that should have been made by now and were not."""
-    now = timezone.now()
-    late = Callback.objects.filter(is_due=True, next_try_at__lt=now - _PATIENCE)
-    for pk in list(late.values_list("pk", flat=True)[:most]):
-        # From now on it waits for this job, so that the next sweep does not queue another.
-        if late.filter(pk=pk).update(next_try_at=now):
-            queue.enqueue(CALL, pk)
+    overdue.queue_again(Callback.objects.all(), CALL)

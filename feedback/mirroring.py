@@ -1,20 +1,17 @@
 """Keeps in mind what is to be said on issues; it is said by `delivering`, after the commit."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from django.db.models import F
 from django.utils import timezone
 
-from feedback import listening
+from feedback import listening, overdue
 from feedback.models import Delivery, FeedbackRequest, InboundComment
 from runs import github, queue
 from runs.github import Place
 from runs.models import Run
 
 DELIVER = "feedback.tasks.deliver"
-# How long a due comment may wait for its job before the sweep queues another.
-_PATIENCE = timedelta(seconds=30)
 
 
 def place_of(run: Run) -> Place | None:
@@ -82,14 +79,9 @@ def reply(heard: InboundComment, body: str) -> None:
         queue.enqueue(DELIVER, delivery.pk)
 
 
-def catch_up(most: int = 100) -> None:
+def catch_up() -> None:
     """Queue what should have been said by now and was not."""
-    now = timezone.now()
-    late = Delivery.objects.filter(is_due=True, next_try_at__lt=now - _PATIENCE)
-    for pk in list(late.values_list("pk", flat=True)[:most]):
-        # From now on it waits for this job, so that the next sweep does not queue another.
-        if late.filter(pk=pk).update(next_try_at=now):
-            queue.enqueue(DELIVER, pk)
+    overdue.queue_again(Delivery.objects.all(), DELIVER)
 
 
 def _say_again(deliveries: Iterable[int]) -> None:

@@ -43,7 +43,7 @@ class Progress:
 
     @property
     def goes_on(self) -> bool:
-        return not self.run.state.is_stopped
+        return not self.run.rests
 
     @property
     def total(self) -> int:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from runs import engine, lone_questions
+from runs.domain.numbers import number_of
 from runs.domain.status import RunStatus
 from runs.engine import Claim
 from runs.models import Batch, Project, Run
@@ -26,8 +27,7 @@ class Wait:
     @property
     def reason(self) -> str:
         if self.batch:
-            limit = self.batch.concurrency
-            return f"its batch works on {limit} run{'' if limit == 1 else 's'} at a time"
+            return f"its batch works on {number_of(self.batch.concurrency, 'run')} at a time"
         if self.holders:
             return "the project takes one run at a time"
         return "it begins in a moment"

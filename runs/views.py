@@ -152,7 +152,7 @@ def _news(request: PageRequest, run: Run) -> HttpResponse:
     """What changed since the version the page shows; polling stops when the run rests."""
     if request.GET.get("v") == showing.version(run):
         return nothing_new()
-    status = STOP_POLLING if run.state.is_stopped else 200
+    status = STOP_POLLING if run.rests else 200
     if request.htmx.target == "progress":
         context = {"progress": showing.progress_of(run)}
         return page(request, "runs/_progress.html", context, status=status)

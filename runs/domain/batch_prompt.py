@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from runs.domain.batch import Asked, Counts, Member, Stop, count
+from runs.domain.numbers import number_of
 from runs.domain.questions import FeedbackType, Option
 
 EXAMPLES = 3
@@ -20,7 +21,7 @@ def prompt(members: Sequence[Member]) -> str:
 
 
 def _headline(counts: Counts) -> str:
-    runs = f"{counts.total} workflow run{'' if counts.total == 1 else 's'}"
+    runs = number_of(counts.total, "workflow run")
     if counts.all_stopped:
         return f"{runs} completed initial execution:"
     return f"{counts.stopped} of {runs} stopped so far:"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from runs.domain import planner
 from runs.domain.actors import Actor
 from runs.domain.events import Entry, EventType
+from runs.domain.numbers import number_of
 from runs.domain.phases import Phase
 from runs.domain.plan import Plan, Unit
 from runs.domain.questions import Action, FeedbackType, Question
@@ -52,11 +53,12 @@ def _steered(kind: EventType, metadata: Mapping[str, object], actor: Actor) -> E
 
 
 def run_completed(plan: Plan, *, duration_ms: int, events: int, retries: int) -> Entry:
+    steps = number_of(len(plan.step_keys), "step")
     return Entry(
         type=EventType.WORKFLOW_COMPLETE,
         status="completed",
         duration_ms=duration_ms,
-        message=f"{plan.workflow_id} completed: {len(plan.step_keys)} steps as planned",
+        message=f"{plan.workflow_id} completed: {steps} as planned",
         metadata={
             "phases_executed": [phase.name.value for phase in plan.phases if not phase.left_out],
             "phases_skipped": [phase.name.value for phase in plan.phases if phase.left_out],

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from runs.domain.numbers import number_of
+
 COST, TURNS = "cost_usd", "turns"
 TOKENS_IN, TOKENS_OUT = "input_tokens", "output_tokens"
 
@@ -24,8 +26,8 @@ def spoken(usage: Mapping[str, object] | None) -> str:
     tokens = [known[name] for name in (TOKENS_IN, TOKENS_OUT) if name in known]
     parts = (
         _cost(known[COST]) if COST in known else "",
-        _number(known[TURNS], "turn") if TURNS in known else "",
-        _number(sum(tokens), "token") if tokens else "",
+        number_of(round(known[TURNS]), "turn") if TURNS in known else "",
+        number_of(round(sum(tokens)), "token") if tokens else "",
     )
     return ", ".join(part for part in parts if part)
 
@@ -40,7 +42,3 @@ def total(usages: Iterable[Mapping[str, object] | None]) -> dict[str, float]:
 
 def _cost(dollars: float) -> str:
     return "under $0.01" if 0 < dollars < 0.01 else f"${dollars:,.2f}"
-
-
-def _number(count: float, noun: str) -> str:
-    return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from runs.domain.events import EventType
+from runs.domain.numbers import number_of
 
 # The events a verdict needs; everything else in a history is beside the point.
 TELLING = (
@@ -57,7 +58,7 @@ class Verdict:
             for name in ("missing", "extra", "reordered", "fabricated")
             if (keys := getattr(self, name))
         ]
-        return "; ".join(faults) or f"{len(self.matched)} steps as planned"
+        return "; ".join(faults) or f"{number_of(len(self.matched), 'step')} as planned"
 
 
 def verify(planned: Sequence[str], traces: Iterable[Trace]) -> Verdict:

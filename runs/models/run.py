@@ -119,6 +119,11 @@ class Run(models.Model):
         return self.run_id
 
     @property
+    def rests(self) -> bool:
+        """Whether it moves only when somebody here does something; elsewhere others do."""
+        return self.state.is_final if self.mirrors else self.state.is_stopped
+
+    @property
     def frozen_plan(self) -> Plan:
         """The plan as a value; equal hashes are equal plans, so each is parsed once a process."""
         known = _PLANS.get(self.plan_hash)

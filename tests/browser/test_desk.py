@@ -118,10 +118,12 @@ def test_an_answer_is_undone_and_then_given_for_good(
     page.get_by_label("Comment", exact=True).fill("Fine.")
     press(page, "Approve")
     expect(page.get_by_text("Takes effect in")).to_be_visible()
+    expect(page.locator("#open-count")).to_be_hidden()
 
     press(page, "Undo")
 
     expect(page.get_by_role("heading", name="Your decision")).to_be_visible()
+    expect(page.locator("#open-count")).to_contain_text("1 waiting")
     expect(page.get_by_label("Comment", exact=True)).to_have_value("Fine.")
     assert f.fresh(asked.run).status == "awaiting_feedback"
     press(page, "Approve")

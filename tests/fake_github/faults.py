@@ -13,8 +13,14 @@ class Fault:
     status: int = 0
     message: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    resets_in: int | None = None  # seconds from the answer on
     drops: bool = False
     delay: float = 0.0
+
+    def said_headers(self) -> dict[str, str]:
+        if self.resets_in is None:
+            return self.headers
+        return {**self.headers, "X-RateLimit-Reset": str(int(time.time()) + self.resets_in)}
 
 
 def bad_gateway(*, after_storing: bool) -> Fault:
@@ -38,13 +44,14 @@ def secondary_limit(retry_after: int | None = 60) -> Fault:
 
 
 def primary_limit(resets_in: int = 1800) -> Fault:
-    headers = {
-        "X-RateLimit-Limit": "5000",
-        "X-RateLimit-Remaining": "0",
-        "X-RateLimit-Reset": str(int(time.time()) + resets_in),
-    }
-    message = "API rate limit exceeded for user ID 1."
-    return Fault(name="primary limit", status=403, message=message, headers=headers, stores=False)
+    return Fault(
+        name="primary limit",
+        status=403,
+        message="API rate limit exceeded for user ID 1.",
+        headers={"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "0"},
+        resets_in=resets_in,
+        stores=False,
+    )
 
 
 def unauthorized() -> Fault:

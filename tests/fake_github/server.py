@@ -206,7 +206,7 @@ def _faulty(fault: Fault | None, reply: Reply | None) -> Reply | None:
     if fault.drops:
         return None
     data = {"message": fault.message} if fault.message else None
-    return Reply(status=fault.status, data=data, headers=fault.headers)
+    return Reply(status=fault.status, data=data, headers=fault.said_headers())
 
 
 @functools.cache

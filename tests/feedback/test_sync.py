@@ -629,6 +629,9 @@ def test_the_page_says_that_the_answer_waits_for_sync(
     assert "Written to the run’s directory" in written
     assert "Another FABER executes this run" in run_page
     assert "Cancel run" not in run_page
+    # It goes on elsewhere, so both pages ask until it is over.
+    for shown in (written, run_page):
+        assert f'hx-get="/runs/{RUN_ID}/?v=' in shown
 
 
 def test_hundreds_of_quiet_directories_are_passed_over(

@@ -371,10 +371,10 @@ def test_a_comment_is_posted_at_most_once_and_the_fault_is_named(
     [
         (secondary_limit(retry_after=17), 17, 17),
         (secondary_limit(retry_after=None), 60, 60),
-        (primary_limit(resets_in=1800), 600, 1802),
+        (primary_limit(resets_in=1800), 1700, 1802),
         (primary_limit(resets_in=-100), 1, 1),
         (Fault(name="429", status=429, message="Too many", stores=False), 60, 60),
-        (replace(primary_limit(resets_in=1800), message="Forbidden"), 600, 1802),
+        (replace(primary_limit(resets_in=1800), message="Forbidden"), 1700, 1802),
     ],
     ids=lambda value: value.name if isinstance(value, Fault) else None,
 )

@@ -6,6 +6,7 @@ from feedback import diagnosing
 from feedback.diagnosing import Finding
 from runs.console import FaberCommand, Reply, exit_code_of
 from runs.domain.events import timestamp
+from runs.domain.numbers import number_of
 from runs.domain.status import RunStatus
 
 
@@ -22,7 +23,7 @@ class Command(FaberCommand):
         left = diagnosing.findings() if repaired else found
         lines = [_line(finding) for finding in left] or ["Nothing is broken."]
         if repaired:
-            lines.insert(0, f"{repaired} repair{'' if repaired == 1 else 's'} done.")
+            lines.insert(0, f"{number_of(repaired, 'repair')} done.")
         heard = diagnosing.last_heard()
         document = {
             "findings": [_shape(finding) for finding in left],

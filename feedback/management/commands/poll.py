@@ -4,6 +4,7 @@ from feedback.github import polling
 from runs import github
 from runs.console import FaberCommand, Reply
 from runs.domain.errors import Refused
+from runs.domain.numbers import number_of
 
 
 class Command(FaberCommand):
@@ -17,5 +18,5 @@ class Command(FaberCommand):
         if not github.is_on():
             raise Refused("GitHub is off; set FABER_GITHUB_TOKEN or a GitHub App.")
         heard = polling.poll_all()
-        text = f"{heard} new comment{'' if heard == 1 else 's'} for FABER."
+        text = f"{number_of(heard, 'new comment')} for FABER."
         return Reply(document={"heard": heard}, text=text)

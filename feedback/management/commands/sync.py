@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from feedback.syncing import TRIES, Sync
 from runs.console import FaberCommand, Reply
+from runs.domain.numbers import number_of
 
 SECONDS = 1.0  # between two looks
 _SHORT = 0.2  # when a directory was in the middle of a change
@@ -72,5 +73,4 @@ def _summary(sync: Sync) -> dict[str, object]:
 
 def _text(sync: Sync) -> str:
     pending, written = len(sync.pending()), len(sync.done.written)
-    asked = f"{pending} open request{'' if pending == 1 else 's'}"
-    return f"{asked}, {written} answer{'' if written == 1 else 's'} written"
+    return f"{number_of(pending, 'open request')}, {number_of(written, 'answer')} written"
