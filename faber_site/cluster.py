@@ -8,7 +8,7 @@ from types import FrameType
 import django
 from django.utils.module_loading import autodiscover_modules
 
-from faber_site import processes
+from faber_site import memory, processes
 
 # A step may last an hour; whoever asks the cluster to end has been promised seconds. The
 # supervisor is quicker than this; it matters when the supervisor is gone.
@@ -29,6 +29,7 @@ def main() -> None:
     signals.post_spawn.connect(_worker_starts)
     signals.pre_execute.connect(_job_starts)
     signals.post_execute_in_worker.connect(_job_ends)
+    memory.keep_what_is_loaded()  # before it forks, so that the workers share it
     cluster = Cluster()
 
     def end(_number: int, _frame: FrameType | None) -> None:

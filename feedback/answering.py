@@ -17,7 +17,8 @@ from runs.domain.actors import Actor, Source
 from runs.domain.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
 from runs.domain.questions import Action, Choice, Gate, resolve
 from runs.models import Run
-from runs.prepared import Prepared, insert
+from runs.prepared import Prepared
+from runs.writing import insert, update
 
 TAKE_EFFECT = "feedback.tasks.take_effect"
 
@@ -113,11 +114,10 @@ def _check_open(request: FeedbackRequest) -> None:
 
 def _close(request: FeedbackRequest) -> None:
     """One conditional update decides between answers that came at the same time."""
-    still_open = FeedbackRequest.objects.filter(
-        pk=request.pk, status=FeedbackRequest.Status.PENDING
-    )
+    still_open = {"id": request.pk, "status": FeedbackRequest.Status.PENDING}
     request.status, request.closed_at = FeedbackRequest.Status.ANSWERED, timezone.now()
-    if not still_open.update(status=request.status, closed_at=request.closed_at):
+    closed = {"status": request.status, "closed_at": request.closed_at}
+    if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()
         _check_open(request)
     mirroring.update(request)

@@ -21,6 +21,7 @@ from runs.launch import Start, Worktree
 from runs.models import Run, StepAttempt
 from runs.prepared import Prepared
 from runs.transition import ADVANCE, GIVE_TURNS, PLAN_CHANGED, Transition, lease_end
+from runs.writing import update
 
 __all__ = [
     "Claim",
@@ -100,17 +101,14 @@ def claim(run_pk: int, worker: str) -> Claim | None:
 def _sign_for(run_pk: int, worker: str) -> bool:
     """One conditional update decides who gets a step that was handed out."""
     now = timezone.now()
-    waiting = StepAttempt.objects.filter(
-        run_id=run_pk, status=StepAttempt.Status.QUEUED, is_remote=False
-    )
-    return bool(
-        waiting.update(
-            status=StepAttempt.Status.RUNNING,
-            worker=worker,
-            started_at=now,
-            lease_until=lease_end(now),
-        )
-    )
+    waiting = {"run": run_pk, "status": StepAttempt.Status.QUEUED, "is_remote": False}
+    taken = {
+        "status": StepAttempt.Status.RUNNING,
+        "worker": worker,
+        "started_at": now,
+        "lease_until": lease_end(now),
+    }
+    return bool(update(StepAttempt, waiting, taken))
 
 
 def holds_plan(attempt: StepAttempt) -> bool:

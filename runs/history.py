@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import Count, Max
+
 from runs.domain import events
 from runs.domain.events import ALIASES, Entry
 from runs.models import Event, Run
+from runs.writing import insert_all
 
 
 def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:
@@ -31,7 +34,18 @@ def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:
         )
     if rows:
         run.last_event_at = at
-        Event.objects.bulk_create(rows)
+        insert_all(Event, rows)
+
+
+def changed(run: Run) -> str:
+    """Whether events were taken away or slipped in; each has its number, without a gap."""
+    told = run.last_event_id
+    there = Event.objects.filter(run=run).aggregate(events=Count("pk"), last=Max("number"))
+    last = there["last"] or 0
+    if there["events"] == last == told:
+        return ""
+    run.last_event_id = max(told, last)  # the failure is told behind what was slipped in
+    return f"Its history was changed: {told} events were told, {there['events']} are there."
 
 
 def broken_links(run: Run) -> list[str]:

@@ -1,4 +1,4 @@
-"""Queries whose SQL is made once a process: making it takes Django longer than executing it."""
+"""Reads whose SQL is made once a process: making it takes Django longer than executing it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
-from django.db.models.sql import InsertQuery
 
 M = TypeVar("M", bound=Model)
 
@@ -81,39 +80,3 @@ class _Compiled:
             cursor.execute(self._sql, [adapt(v) if isinstance(v, datetime) else v for v in values])
             rows: list[tuple[object, ...]] = cursor.fetchall()
         return rows
-
-
-def insert(new: Model, *, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Write a new object as `save` does, without the signals that nobody here listens to."""
-    model = type(new)
-    inserting = _INSERTING.get(model)
-    if inserting is None:
-        inserting = _INSERTING[model] = _Inserting(new, using)
-    new.pk = inserting.write(new)
-    new._state.adding, new._state.db = False, using
-
-
-class _Inserting:
-    """The INSERT of one model: always all of its columns but the key, which the database gives."""
-
-    def __init__(self, example: Model, using: str) -> None:
-        self._using = using
-        key = example._meta.pk
-        self._fields = [field for field in example._meta.concrete_fields if field is not key]
-        query = InsertQuery(type(example))
-        query.insert_values(self._fields, [example])
-        compiler: Any = query.get_compiler(using)
-        compiler.returning_fields = [key]
-        [(self._sql, _)] = compiler.as_sql()
-
-    def write(self, new: Model) -> object:
-        connection = connections[self._using]
-        values = [
-            field.get_db_prep_save(field.pre_save(new, True), connection) for field in self._fields
-        ]
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
-            return cursor.fetchone()[0]
-
-
-_INSERTING: dict[type[Model], _Inserting] = {}

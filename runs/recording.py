@@ -1,7 +1,5 @@
 """Writes down what a step handed back: its result, its output, its files."""
 
-from django.db.models import QuerySet
-
 from runs import artifacts
 from runs.domain import results, telling
 from runs.domain.plan import Unit
@@ -9,6 +7,7 @@ from runs.domain.results import Result, ResultStatus
 from runs.executors.orders import Outcome
 from runs.models import StepAttempt, StepOutput
 from runs.transition import Transition
+from runs.writing import update
 
 
 def record(
@@ -31,7 +30,8 @@ def record(
         "usage": outcome.usage,
         "evidence": [piece.shape() for piece in outcome.evidence],
     }
-    if not _held(attempt).update(**values):
+    held = {"id": attempt.pk, "status": StepAttempt.Status.RUNNING, "worker": attempt.worker}
+    if not update(StepAttempt, held, values):
         _record_late(attempt, result)
         return False
     for name, value in values.items():
@@ -51,13 +51,6 @@ def record(
     change.run.artifacts = {**change.run.artifacts, **named}
     change.last = attempt
     return True
-
-
-def _held(attempt: StepAttempt) -> QuerySet[StepAttempt]:
-    """The attempt, as long as its worker still has it."""
-    return StepAttempt.objects.filter(
-        pk=attempt.pk, status=StepAttempt.Status.RUNNING, worker=attempt.worker
-    )
 
 
 def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Result) -> None:

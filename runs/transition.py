@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Count, Max
 from django.utils import timezone
 
 from runs import artifacts, conformance, history, queue
@@ -15,9 +14,9 @@ from runs.domain.events import Entry
 from runs.domain.plan import Plan, Unit
 from runs.domain.planner import Decision, Facts
 from runs.domain.status import RunStatus, check_move
-from runs.models import Event, Run, StepAttempt
+from runs.models import Run, StepAttempt
 from runs.ports import Asking, asker
-from runs.prepared import insert
+from runs.writing import insert, update
 
 PLAN_CHANGED = (
     "The plan stored with this run is not the one it was started on, so nothing of it is executed. "
@@ -120,8 +119,9 @@ class Transition:
         history.append(self.run, self._entries, now=self.now)
         self._entries.clear()
         self.run.updated_at = self.now
-        changed = [name for name in _CHANGING if getattr(self.run, name) != self._before[name]]
-        self.run.save(update_fields=changed)
+        now = {name: getattr(self.run, name) for name in _CHANGING}
+        changed = {name: value for name, value in now.items() if value != self._before[name]}
+        update(Run, {"id": self.run.pk}, changed)
         if self._queued:
             queue.enqueue(ADVANCE, self.run.pk)
         if "status" in changed and self.run.state.is_stopped:
@@ -265,17 +265,7 @@ class Transition:
         traces = conformance.traces_of(self.run, self._entries)
         verdict = verification.verify_so_far(self.plan.step_keys, traces, reached=reached)
         left = "" if verdict.conforms else f"The run left its plan: {verdict.summary()}."
-        return " ".join(filter(None, [left, self._changed_history()]))
-
-    def _changed_history(self) -> str:
-        """Whether events were taken away or slipped in; each has its number, without a gap."""
-        run, told = self.run, self.run.last_event_id
-        there = Event.objects.filter(run=run).aggregate(events=Count("pk"), last=Max("number"))
-        last = there["last"] or 0
-        if there["events"] == last == told:
-            return ""
-        run.last_event_id = max(told, last)  # the failure is told behind what was slipped in
-        return f"Its history was changed: {told} events were told, {there['events']} are there."
+        return " ".join(filter(None, [left, history.changed(self.run)]))
 
     def _reason_given(self) -> str:
         given = self.feedback or {}

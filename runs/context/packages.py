@@ -7,7 +7,7 @@ import zlib
 from runs.domain.errors import NotFound
 from runs.domain.packages import compare, digest_of
 from runs.models import ContextPackage, ContextPart, Run, StepAttempt
-from runs.prepared import insert
+from runs.writing import insert
 
 __all__ = ["compare", "digest_of", "load", "newest", "number_of", "numbered", "store"]
 

@@ -1,12 +1,11 @@
 """Queries that are made once and give what Django gives."""
 
 import pytest
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from runs.models import Event, Run, StepAttempt
-from runs.prepared import Prepared, insert
+from runs.models import Run, StepAttempt
+from runs.prepared import Prepared
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -70,33 +69,3 @@ def test_values_come_as_django_gives_them() -> None:
     asked = Prepared(lambda: Run.objects.filter(pk=0).values_list("pk", "plan", "created_at"))
     assert list(map(tuple, asked.rows(run.pk))) == [(run.pk, run.plan, run.created_at)]
     assert asked.rows(0) == []
-
-
-def test_a_new_object_is_written_as_save_writes_it() -> None:
-    run = f.started(f.five_steps())
-    new = Event(
-        run=run,
-        number=run.last_event_id + 1,
-        type="note",
-        timestamp=timezone.now(),
-        document={"words": ["grün", None]},
-        hash="0" * 64,
-    )
-    insert(new)
-    kept = Event.objects.get(pk=new.pk)
-    for field in Event._meta.concrete_fields:
-        assert getattr(kept, field.attname) == getattr(new, field.attname)
-    new.type = "changed"
-    new.save(update_fields=["type"])
-    assert Event.objects.get(pk=new.pk).type == "changed"
-
-
-def test_what_the_database_forbids_is_not_written() -> None:
-    run = f.started(f.five_steps())
-    first = run.events.earliest("number")
-    twice = Event(
-        run=run, number=first.number, type="x", timestamp=timezone.now(), document={}, hash=""
-    )
-    with pytest.raises(IntegrityError), transaction.atomic():
-        insert(twice)
-    assert run.events.filter(type="x").count() == 0
