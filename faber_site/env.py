@@ -65,6 +65,7 @@ def database(name: str, sqlite_file: Path) -> dict[str, object]:
         options = {"server_side_binding": True, "prepare_threshold": 3}
         return {
             **config,
+            "ENGINE": "faber_site.postgres",
             "OPTIONS": {**options, **config.get("OPTIONS", {})},
             "CONN_MAX_AGE": 600,
             "CONN_HEALTH_CHECKS": True,

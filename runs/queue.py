@@ -17,6 +17,7 @@ from django_q.tasks import async_task
 
 from runs import bell
 from runs.prepared import Prepared
+from runs.writing import update
 
 logger = logging.getLogger(__name__)
 
@@ -149,8 +150,8 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             row = _WAITING.first(*queues, timezone.now())
             if row is None:
                 return []
-            same = _jobs().filter(pk=row.pk, lock=row.lock)
-            if same.update(lock=self.timeout(row)):
+            same = {"id": row.pk, "lock": row.lock}
+            if update(OrmQ, same, {"lock": self.timeout(row)}, using=Conf.ORM):
                 return [(row.pk, row.payload)]
 
     def _take_at_once(self, *queues: str) -> list[Job]:

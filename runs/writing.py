@@ -31,9 +31,15 @@ def insert_all(model: type[Model], new: Sequence[Model]) -> None:
             )
 
 
-def update(model: type[Model], where: Mapping[str, object], values: Mapping[str, object]) -> int:
+def update(
+    model: type[Model],
+    where: Mapping[str, object],
+    values: Mapping[str, object],
+    *,
+    using: str = DEFAULT_DB_ALIAS,
+) -> int:
     """Change the rows whose columns equal `where`; how many there were."""
-    with _database().cursor() as cursor:
+    with connections[using].cursor() as cursor:
         cursor.execute(
             _change(model, tuple(where), tuple(values)),
             [*_stored(model, values), *_stored(model, where)],

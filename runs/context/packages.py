@@ -5,7 +5,7 @@ import json
 import zlib
 
 from runs.domain.errors import NotFound
-from runs.domain.packages import compare, digest_of
+from runs.domain.packages import compare, digest_of, texts_of
 from runs.models import ContextPackage, ContextPart, Run, StepAttempt
 from runs.writing import insert
 
@@ -23,7 +23,7 @@ Json = dict[str, object]
 def store(attempt: StepAttempt, package: Json) -> ContextPackage:
     """Keep the package of an attempt; a large part that is there already is not written again."""
     # As text, because a database may sort the keys of JSON and refuse a NUL in it.
-    texts = {name: json.dumps(value) for name, value in package.items()}
+    texts = texts_of(package)
     large = {name: text for name, text in texts.items() if _is_large(name, text)}
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in large.items()}
     if large:
@@ -31,7 +31,7 @@ def store(attempt: StepAttempt, package: Json) -> ContextPackage:
     package_row = ContextPackage(
         run_id=attempt.run_id,
         attempt=attempt,
-        digest=digest_of(package),
+        digest=digest_of(package, texts),
         manifest={
             "order": list(package),
             "inline": {name: text for name, text in texts.items() if name not in large},

@@ -87,20 +87,24 @@ def new_mark() -> str:
 
 def _rows(known: Records) -> dict[str, Found]:
     """What the database tells; on the calling thread, which may be inside a transaction."""
-    return {
-        "state": _row(lambda: records.render_state(known), _readable),
-        # The plan is in it, which must be what its hash says.
-        "metadata": _row(lambda: records.metadata_of(known.run), concealed),
-        "events": _row(lambda: known.events[-LAST_EVENTS:], _readable),
-        "decisions": _row(lambda: known.decisions, _readable),
+    rows = {
+        "state": _row(lambda: records.render_state(known)),
+        "metadata": _row(lambda: records.metadata_of(known.run)),
+        "events": _row(lambda: known.events[-LAST_EVENTS:]),
+        "decisions": _row(lambda: known.decisions),
     }
+    values: Json = {name: row.value for name, row in rows.items()}
+    # The plan is in the metadata, which must be what its hash says.
+    metadata = {"metadata": scrubbed(values.pop("metadata"), concealed)}
+    clean = given({"rows": scrubbed(values, _readable)}, "rows", dict) | metadata
+    return {name: replace(row, value=clean[name]) for name, row in rows.items()}
 
 
-def _row(read: Callable[[], object], scrub: Callable[[str], str]) -> Found:
+def _row(read: Callable[[], object]) -> Found:
     began = time.perf_counter()
     value = read()
     raw = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace")
-    return replace(found(scrubbed(value, scrub), raw), duration_ms=milliseconds_since(began))
+    return replace(found(value, raw), duration_ms=milliseconds_since(began))
 
 
 def _readable(text: str) -> str:

@@ -60,14 +60,21 @@ class Comparison:
         }
 
 
-def digest_of(package: Mapping[str, object]) -> str:
-    """The hash of what a package tells, however long it took to gather it."""
-    told = {name: value for name, value in package.items() if name not in _OF_GATHERING}
-    told["sources"] = {
-        name: _untimed(source) for name, source in given(package, "sources", dict).items()
-    }
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+def texts_of(package: Mapping[str, object]) -> dict[str, str]:
+    """Each part as the text it is kept as."""
+    return {name: json.dumps(value) for name, value in package.items()}
+
+
+def digest_of(package: Mapping[str, object], texts: Mapping[str, str] | None = None) -> str:
+    """The hash of what a package tells, however long it took to gather it.
+
+    Whoever has the texts of the package gives them: making them takes longer than hashing them.
+    """
+    untimed = {name: _untimed(source) for name, source in given(package, "sources", dict).items()}
+    told = {**(texts or texts_of(package)), "sources": json.dumps(untimed)}
+    names = sorted(told.keys() - _OF_GATHERING)
+    lines = "\n".join(f"{name} {told[name]}" for name in names)
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def sections_of(package: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from urllib.parse import quote
 
@@ -69,14 +70,15 @@ _Span = tuple[int, int]
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """The text with `[redacted]` for every secret known by its value or by its looks."""
-    known = _spellings(secrets)
+    known = _spellings(tuple(secrets))
     # What was taken out may part a token from the letter that hid it, so look again.
     while (clean := _redacted(text, known)) != text:
         text = clean
     return text
 
 
-def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=8)
+def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Each secret as it is and as an address would carry it."""
     values = (secret.strip() for secret in secrets)
     long = [value for value in values if len(value) >= SHORTEST_SECRET and value not in REDACTED]

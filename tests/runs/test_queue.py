@@ -7,7 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import (
+    OperationalError,
+    close_old_connections,
+    connection,
+    connections,
+    transaction,
+)
 from django_q.conf import Conf
 from django_q.models import OrmQ
 from pytest_django import Settings
@@ -241,6 +247,28 @@ def test_a_lost_connection_is_made_again(broker: queue.WokenBroker) -> None:
     queue.enqueue(JOB, 1)
 
     assert broker.dequeue()
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
+def test_the_next_job_makes_a_lost_connection_again() -> None:
+    """What django-q2 does before every job, and Django before every request."""
+    with ThreadPoolExecutor(1) as elsewhere:
+        before = elsewhere.submit(_backend_of_the_next_job).result()
+        assert elsewhere.submit(_backend_of_the_next_job).result() == before
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+
+        assert elsewhere.submit(_backend_of_the_next_job).result() != before
+        elsewhere.submit(connections.close_all).result()
+
+
+def _backend_of_the_next_job() -> int:
+    close_old_connections()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        pid: int = cursor.fetchone()[0]
+    return pid
 
 
 @pytest.mark.postgres
