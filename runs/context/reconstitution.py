@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 from runs import github, records
 from runs.concealing import concealed
@@ -93,10 +94,10 @@ def _rows(known: Records) -> dict[str, Found]:
         "events": _row(lambda: known.events[-LAST_EVENTS:]),
         "decisions": _row(lambda: known.decisions),
     }
-    values: Json = {name: row.value for name, row in rows.items()}
-    # The plan is in the metadata, which must be what its hash says.
-    metadata = {"metadata": scrubbed(values.pop("metadata"), concealed)}
-    clean = given({"rows": scrubbed(values, _readable)}, "rows", dict) | metadata
+    texts = {name: row.value for name, row in rows.items() if name != "metadata"}
+    clean = cast("Json", scrubbed(texts, _readable))
+    # The plan is in it, which must be what its hash says.
+    clean["metadata"] = scrubbed(rows["metadata"].value, concealed)
     return {name: replace(row, value=clean[name]) for name, row in rows.items()}
 
 

@@ -240,7 +240,8 @@ def test_a_lost_connection_is_made_again(broker: queue.WokenBroker) -> None:
     broker.dequeue()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN %' AND datname = current_database()"
         )
 
     assert broker.dequeue() is None
