@@ -24,6 +24,8 @@ def storable(document: object) -> object:
 def _is_deep(value: object) -> bool:
     level = [value]
     for _ in range(100):
+        if not level:
+            return False
         objects = (item.values() for item in level if isinstance(item, dict))
         lists = (item for item in level if isinstance(item, list))
         level = [item for items in (*objects, *lists) for item in items]
