@@ -20,6 +20,14 @@ WIDER_THAN_THE_SCREEN = """() =>
   document.documentElement.scrollWidth - document.documentElement.clientWidth
 """
 
+# How many attempts have a link that lies over the time before it.
+OVER_THE_TIME = """() => [...document.querySelectorAll(".attempt")].map((attempt) => {
+  const time = attempt.querySelector(".attempt-time").getBoundingClientRect();
+  const links = [...attempt.querySelectorAll(".attempt-links a")];
+  return links.some((link) => link.getBoundingClientRect().left < time.right
+    && link.getBoundingClientRect().top < time.bottom);
+}).filter(Boolean).length"""
+
 
 @pytest.fixture
 def run(roles: None) -> Run:
@@ -211,6 +219,15 @@ def test_every_page_fits_a_phone(open_as: OpenAs, run: Run, others: Run) -> None
     for address in every_page(run):
         page.goto(address)
         assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0, address
+
+
+def test_nothing_of_a_step_covers_another_on_a_phone(open_as: OpenAs, run: Run) -> None:
+    page = open_as(viewport=PHONE, has_touch=True)
+    page.goto(path(run))
+
+    expect(page.locator(".attempt-links a").nth(1)).to_be_visible()
+    assert page.evaluate(OVER_THE_TIME) == 0
+    assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
