@@ -54,6 +54,7 @@ class _Compiled:
             self._model = info["model"]
             self._own = slice(own[0], own[-1] + 1)
             self._names = [column.target.attname for column, *_ in selected[self._own]]
+            # The stubs know a later Django, which asks for one argument more.
             self._related = get_related_populators(info, selected, using)  # type: ignore[call-arg]
 
     def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:

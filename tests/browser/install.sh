@@ -9,7 +9,7 @@ done
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing Chromium for the browser tests (once) …" >&2
-    apt-get update -qq >&2 || true
+    apt-get update -qq >&2 || true  # the lists at hand may do; the installation tells
     for package in chromium-headless-shell chromium; do
         apt-get install -y -qq --no-install-recommends "$package" >/dev/null && exit 0
     done

@@ -632,6 +632,8 @@ def test_the_page_says_that_the_answer_waits_for_sync(
     # It goes on elsewhere, so both pages ask until it is over.
     for shown in (written, run_page):
         assert f'hx-get="/runs/{RUN_ID}/?v=' in shown
+    news = client.get(f"/runs/{RUN_ID}/", {"v": "old"}, headers={"HX-Request": "true"})
+    assert news.status_code == 200
 
 
 def test_hundreds_of_quiet_directories_are_passed_over(
