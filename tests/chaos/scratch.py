@@ -8,8 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import client
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +72,7 @@ class Scratch:
     """One data directory, and all that was started on it."""
 
     folder: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     faber: subprocess.Popen[str] | None = None
 
@@ -102,6 +103,7 @@ class Scratch:
             "FABER_DATA_DIR": str(self.folder),
             "FABER_PORT": str(self.port),
             "FABER_WORKERS": str(WORKERS),
+            **self.settings,
         }
 
     @property
