@@ -94,14 +94,14 @@ def _whole(found: dict[str, float]) -> float:
 def one_batch(file: Path, size: int, word: str) -> dict[str, float]:
     """Milliseconds per run: started, until it asks, answered, until it is completed."""
     from bench.workload import wait_until  # noqa: PLC0415
-    from feedback import batching  # noqa: PLC0415
+    from feedback.batches import answers  # noqa: PLC0415
 
     began = time.perf_counter()
     batch = start(file, size)
     started = time.perf_counter()
     wait_until(lambda: standing(batch, "awaiting_feedback") == size)
     asked = time.perf_counter()
-    results = batching.answer_text(batch, f"all: {word}", reviewer())
+    results = answers.answer_text(batch, f"all: {word}", reviewer())
     answered = time.perf_counter()
     assert len(results) == size
     assert all(result.is_applied for result in results)
@@ -134,13 +134,13 @@ def desk_of(file: Path, size: int) -> dict[str, float]:
 
     from bench.workload import wait_until  # noqa: PLC0415
     from feedback.models import FeedbackRequest  # noqa: PLC0415
-    from runs import accounts  # noqa: PLC0415
-    from runs.domain.actors import Role  # noqa: PLC0415
+    from runs.accounts import users  # noqa: PLC0415
+    from runs.domain.values.actors import Role  # noqa: PLC0415
 
     batch = start(file, size)
     wait_until(lambda: standing(batch, "awaiting_feedback") == size)
     client = Client(SERVER_NAME="localhost")
-    client.force_login(accounts.create("rita", role=Role.REVIEWER))
+    client.force_login(users.create("rita", role=Role.REVIEWER))
     address = f"/batches/{batch.batch_id}/"
     times = []
     for _ in range(11):
@@ -178,9 +178,9 @@ def _found(pattern: str, text: str) -> str:
 
 
 def start(file: Path, size: int) -> Any:
-    from runs import batches  # noqa: PLC0415
-    from runs.batches import BatchWish  # noqa: PLC0415
-    from runs.starting import Wish  # noqa: PLC0415
+    from runs.engine import batches  # noqa: PLC0415
+    from runs.engine.batches import BatchWish  # noqa: PLC0415
+    from runs.engine.starting import Wish  # noqa: PLC0415
 
     wish = Wish(workflow=str(file), workspace=file.parent, project="faber/bench")
     ids = [str(1000 + number) for number in range(size)]
@@ -188,7 +188,7 @@ def start(file: Path, size: int) -> Any:
 
 
 def reviewer() -> Any:
-    from runs.domain.actors import Actor, Source  # noqa: PLC0415
+    from runs.domain.values.actors import Actor, Source  # noqa: PLC0415
 
     return Actor(name="bench", source=Source.API, method="token", groups=frozenset({"reviewer"}))
 

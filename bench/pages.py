@@ -37,12 +37,12 @@ def main() -> None:
     from django.core.management import call_command  # noqa: PLC0415  after the settings
     from django.test import Client  # noqa: PLC0415
 
-    from runs import accounts  # noqa: PLC0415
-    from runs.domain.actors import Role  # noqa: PLC0415
+    from runs.accounts import users  # noqa: PLC0415
+    from runs.domain.values.actors import Role  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    rita = accounts.create("rita", role=Role.REVIEWER)
+    rita = users.create("rita", role=Role.REVIEWER)
     client = Client(SERVER_NAME="localhost")
     client.force_login(rita)
     empty = factories.pending(factories.started(factories.five_steps()))
@@ -58,8 +58,8 @@ def main() -> None:
 
 
 def _fill(asked: Any, author: Any) -> None:
-    from feedback import reviewing  # noqa: PLC0415
-    from feedback.reviewing import Place  # noqa: PLC0415
+    from feedback.desk import review  # noqa: PLC0415
+    from feedback.desk.review import Place  # noqa: PLC0415
 
     sections = (SECTION.format(n=number) for number in range(LARGE // 200))
     text = "".join(sections)[:LARGE]
@@ -70,7 +70,7 @@ def _fill(asked: Any, author: Any) -> None:
     for number in range(REMARKS):
         line = 1 + number * step
         place = Place(path=artifact.path, revision=1, line=line, end_line=line)
-        reviewing.remark(asked, author, place, body=f"Remark {number} on this.", kind="must")
+        review.remark(asked, author, place, body=f"Remark {number} on this.", kind="must")
 
 
 def _measured(client: Any, address: str) -> dict[str, float]:

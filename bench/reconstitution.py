@@ -50,12 +50,13 @@ def main() -> None:
 
 def _gathered(run: "Run") -> tuple[float, dict[str, object]]:
     """Seconds, from the run's row to the package, and the package."""
-    from runs import context, records  # noqa: PLC0415
+    from runs import context  # noqa: PLC0415
     from runs.models import Run  # noqa: PLC0415
+    from runs.record import state_json  # noqa: PLC0415
 
     began = time.perf_counter()
     fresh = Run.objects.select_related("project").get(pk=run.pk)
-    package = context.reconstitute(records.read_for_step(fresh))
+    package = context.reconstitute(state_json.read_for_step(fresh))
     return time.perf_counter() - began, package
 
 
@@ -127,8 +128,8 @@ def _commits() -> Iterator[str]:
 
 
 def _make_run(workspace: Path) -> "Run":
-    from runs import history  # noqa: PLC0415
-    from runs.domain.events import Entry, EventType  # noqa: PLC0415
+    from runs.domain.values.events import Entry, EventType  # noqa: PLC0415
+    from runs.engine import history  # noqa: PLC0415
     from runs.models import Run  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415
 

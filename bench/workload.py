@@ -13,7 +13,7 @@ from pathlib import Path
 
 import django
 
-from faber_site import memory
+from faber_site.runtime import memory
 
 WORKLOAD = {
     "id": "bench",
@@ -128,12 +128,13 @@ def inbox() -> float:
 
 
 def start() -> int:
-    from runs import engine, workflow_files  # noqa: PLC0415
-    from runs.domain.actors import POLICY  # noqa: PLC0415
-    from runs.domain.merge import make_plan  # noqa: PLC0415
+    from runs import engine  # noqa: PLC0415
+    from runs.domain.values.actors import POLICY  # noqa: PLC0415
+    from runs.domain.workflow.merge import make_plan  # noqa: PLC0415
     from runs.models import Project  # noqa: PLC0415
+    from runs.workflow_files import library  # noqa: PLC0415
 
-    chain = workflow_files.load_definition(WORKLOAD, workspace=None)
+    chain = library.load_definition(WORKLOAD, workspace=None)
     project, _ = Project.objects.get_or_create(name="faber/bench")
     order = engine.Start(
         plan=make_plan(chain.workflows).plan, project=project, workspace=Path("/"), actor=POLICY
@@ -150,8 +151,8 @@ def asked(run: int) -> str:
 
 
 def answer(request: str) -> None:
-    from feedback.answering import respond  # noqa: PLC0415
-    from runs.domain.actors import Actor, Source  # noqa: PLC0415
+    from feedback.requests.answers import respond  # noqa: PLC0415
+    from runs.domain.values.actors import Actor, Source  # noqa: PLC0415
 
     reviewer = Actor(
         name="bench", source=Source.API, method="token", groups=frozenset({"reviewer"})

@@ -22,7 +22,7 @@ from runs.api.errors import MethodNotAllowed, refusal
 from runs.api.reading import BodyParser
 from runs.api.runs import router as runs_router
 from runs.api.steps import router as steps_router
-from runs.domain.errors import NotFound
+from runs.domain.values.errors import NotFound
 
 View = Callable[..., HttpResponse]
 

@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from runs import beats, upgrading
+from runs.jobs import heartbeat
+from runs.models import migrate
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     try:
         missing = _missing_in_database()
         if not missing:
-            age = beats.latest_age()
+            age = heartbeat.latest_age()
             missing = _missing_worker(age)
     except DatabaseError:
         # What went wrong may name hosts and users: for the log, not for everybody.
@@ -45,13 +46,13 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def _missing_in_database() -> dict[str, str]:
-    if upgrading.is_up_to_date():
+    if migrate.is_up_to_date():
         return {}
     return {"migrations": "The database is older than this program; `faber up` upgrades it."}
 
 
 def _missing_worker(age: timedelta | None) -> dict[str, str]:
-    if beats.worker_is_alive():
+    if heartbeat.worker_is_alive():
         return {}
     if age is None:
         return {"worker": "No worker has ever reported; `faber work` starts one."}

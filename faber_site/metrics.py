@@ -21,12 +21,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from feedback.models import Callback, Delivery, FeedbackRequest, FeedbackResponse
-from runs import queue, tokens
+from runs.accounts import tokens
 from runs.api.auth import identify
 from runs.api.errors import refusal
-from runs.domain.errors import FaberError
-from runs.domain.questions import FeedbackType
-from runs.domain.status import RunStatus
+from runs.domain.values.errors import FaberError
+from runs.domain.values.questions import FeedbackType
+from runs.domain.values.status import RunStatus
+from runs.jobs import queue
 from runs.models import Run, StepAttempt, WorkerBeat
 
 # How long decisions take is told in these steps; people answer within minutes, or next week.

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import env, github_settings
-from feedback.domain import callback_urls
+from faber_site import env
+from faber_site.github import credentials
+from feedback.channels.callbacks import addresses
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -77,19 +78,19 @@ FABER_UNDO_SECONDS = env.number("FABER_UNDO_SECONDS", 5, most=3600)
 # How long a worker that stopped reporting keeps its step, and how often it reports.
 FABER_LEASE_SECONDS = env.number("FABER_LEASE_SECONDS", 8, least=2, most=3600)
 # `runs` calls this when a run must ask: the one place that points upwards.
-FABER_ASKER = "feedback.asking"
+FABER_ASKER = "feedback.requests.asker"
 # Where programs may be called back although it is a private network, or without https.
 FABER_CALLBACK_ALLOW = env.parsed(
     "FABER_CALLBACK_ALLOW",
     "",
-    callback_urls.read_allowed,
+    addresses.read_allowed,
     "hosts, addresses or networks such as ci.internal,10.1.0.0/16",
 )
 
 # Without a token or an App the GitHub channel is off.
-FABER_GITHUB_TOKEN = github_settings.token()
+FABER_GITHUB_TOKEN = credentials.token()
 FABER_GITHUB_APP_ID = env.text("FABER_GITHUB_APP_ID")
-FABER_GITHUB_APP_KEY = github_settings.app_key()
+FABER_GITHUB_APP_KEY = credentials.app_key()
 if bool(FABER_GITHUB_APP_ID) != bool(FABER_GITHUB_APP_KEY):
     raise ImproperlyConfigured(
         f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted;"
@@ -100,7 +101,7 @@ if FABER_GITHUB_APP_ID and FABER_GITHUB_TOKEN:
         f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted"
         " together with FABER_GITHUB_TOKEN; use one of them."
     )
-FABER_GITHUB_API_URL = github_settings.api_url()
+FABER_GITHUB_API_URL = credentials.api_url()
 FABER_GITHUB_WEBHOOK_SECRET = env.text("FABER_GITHUB_WEBHOOK_SECRET")
 FABER_GITHUB_POLL_SECONDS = env.number("FABER_GITHUB_POLL_SECONDS", 60, most=86400)
 FABER_GITHUB_ALLOW = env.names("FABER_GITHUB_ALLOW")
@@ -165,7 +166,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 Q_CLUSTER = {
     "name": "faber",
     "orm": "default",
-    "broker_class": "runs.queue.WokenBroker",
+    "broker_class": "runs.jobs.queue.WokenBroker",
     "workers": FABER_WORKERS,
     "queue_limit": 1,
     "bulk": 1,
@@ -209,20 +210,18 @@ if _address.scheme == "https":
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 _FORM_TARGETS = [SELF]
 if FABER_GITHUB_CLIENT_ID:
-    from faber_site import github_sign_in
+    from faber_site.github import sign_in
 
-    INSTALLED_APPS += github_sign_in.APPS
-    MIDDLEWARE += github_sign_in.MIDDLEWARE
-    AUTHENTICATION_BACKENDS += github_sign_in.BACKENDS
-    _GITHUB = github_sign_in.web_address(FABER_GITHUB_API_URL)
+    INSTALLED_APPS += sign_in.APPS
+    MIDDLEWARE += sign_in.MIDDLEWARE
+    AUTHENTICATION_BACKENDS += sign_in.BACKENDS
+    _GITHUB = sign_in.web_address(FABER_GITHUB_API_URL)
     # A form that sends somebody to GitHub is a form that may go there.
     _FORM_TARGETS.append(_GITHUB)
-    SOCIALACCOUNT_ADAPTER = "faber_site.github_linking.Linking"
+    SOCIALACCOUNT_ADAPTER = "faber_site.github.linking.Linking"
     SOCIALACCOUNT_QUERY_EMAIL = False
     SOCIALACCOUNT_PROVIDERS = {
-        "github": github_sign_in.provider(
-            _GITHUB, FABER_GITHUB_CLIENT_ID, FABER_GITHUB_CLIENT_SECRET
-        )
+        "github": sign_in.provider(_GITHUB, FABER_GITHUB_CLIENT_ID, FABER_GITHUB_CLIENT_SECRET)
     }
 
 CONTENT_SECURITY_POLICY = {

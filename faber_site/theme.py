@@ -8,7 +8,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
-from runs.pages import PageRequest, SeeOther, nothing_new
+from runs.pages.http import PageRequest, SeeOther, nothing_new
 
 COOKIE = "theme"
 LASTS = timedelta(days=365)

@@ -1,0 +1,1 @@
+"""Reaching people and taking their answers: requests, channels, pages, the record of decisions."""

@@ -1,21 +1,23 @@
 """What the worker runs for requests, answers and comments."""
 
-from feedback import batch_telling, calling, delivering, holding
-from feedback.github import inbound, polling, webhook
+from feedback.batches import comment
+from feedback.channels.callbacks import calls
+from feedback.channels.github import delivery, inbound, polling, webhook
+from feedback.requests import undo
 from runs.models import Batch
 
 
 def take_effect(response_pk: int) -> None:
     """Send a run on when nobody has taken its answer back."""
-    holding.take_effect(response_pk)
+    undo.take_effect(response_pk)
 
 
 def deliver(delivery_pk: int) -> None:
-    delivering.deliver(delivery_pk)
+    delivery.deliver(delivery_pk)
 
 
 def call_back(callback_pk: int) -> None:
-    calling.call(callback_pk)
+    calls.call(callback_pk)
 
 
 def read_webhooks() -> None:
@@ -31,4 +33,4 @@ def poll(listening_pk: int) -> None:
 
 
 def tell_batch(batch_pk: int) -> None:
-    batch_telling.tell(Batch.objects.select_related("project").get(pk=batch_pk))
+    comment.tell(Batch.objects.select_related("project").get(pk=batch_pk))

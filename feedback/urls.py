@@ -1,7 +1,12 @@
 from django.urls import path
 
-from feedback import audit_pages, batch_views, desk_views, doctor_views, remark_views, views
-from feedback.github import webhook
+from feedback.audit import views as audit_pages
+from feedback.batches import views as batch_views
+from feedback.channels.github import webhook
+from feedback.desk import remarks
+from feedback.desk import views as desk_views
+from feedback.doctor import views as doctor_views
+from feedback.inbox import views
 
 urlpatterns = [
     path("github/webhook", webhook.receive, name="github-webhook"),
@@ -11,11 +16,11 @@ urlpatterns = [
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),
     path("requests/<slug:request_id>/undo/", desk_views.undo, name="undo"),
     path("requests/<slug:request_id>/go-now/", desk_views.go_now, name="go-now"),
-    path("requests/<slug:request_id>/remarks/", remark_views.remarks, name="remarks"),
-    path("requests/<slug:request_id>/remarks/<int:pk>/", remark_views.remark, name="remark"),
+    path("requests/<slug:request_id>/remarks/", remarks.remarks, name="remarks"),
+    path("requests/<slug:request_id>/remarks/<int:pk>/", remarks.remark, name="remark"),
     path(
         "requests/<slug:request_id>/remarks/<int:pk>/remove/",
-        remark_views.remove,
+        remarks.remove,
         name="remark-remove",
     ),
     path(

@@ -1,0 +1,1 @@
+"""Runs: workflows, what happens next, who executes it, the record; people are `feedback`'s."""

@@ -11,9 +11,9 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django_q.models import Failure, OrmQ, Schedule, Success
 
-from runs.domain import usage
+from runs.domain.responses import usage
 from runs.models import ContextPackage, Event, Project, Run, StepAttempt
-from runs.signing_in import PatientAdminForm
+from runs.pages.sign_in.views import PatientAdminForm
 
 admin.site.login_form = PatientAdminForm
 

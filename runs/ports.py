@@ -8,8 +8,8 @@ from typing import Protocol, cast
 
 from django.conf import settings
 
-from runs.domain.plan import Unit
-from runs.domain.questions import Question
+from runs.domain.values.questions import Question
+from runs.domain.workflow.plan import Unit
 from runs.models import Artifact, Run, StepAttempt
 
 

@@ -2,15 +2,19 @@
 
 import logging
 
-from runs import beats, driving, engine, recovery, turns, workspaces
+from runs import engine
+from runs.engine import recovery, turns
+from runs.jobs import heartbeat
 from runs.ports import asker
+from runs.worker import advance
+from runs.workspaces import worktrees
 
 logger = logging.getLogger(__name__)
 
 
 def advance_run(run_pk: int) -> None:
     """Go on with a run until it parks."""
-    driving.drive(engine.claim(run_pk, driving.worker_name()))
+    advance.drive(engine.claim(run_pk, advance.worker_name()))
 
 
 def give_turns(project_pk: int) -> None:
@@ -20,7 +24,7 @@ def give_turns(project_pk: int) -> None:
 
 def tidy_worktree(run_pk: int) -> None:
     """A run has completed: its worktree is not needed any more."""
-    workspaces.tidy(run_pk)
+    worktrees.tidy(run_pk)
 
 
 def sweep() -> None:
@@ -32,9 +36,9 @@ def sweep() -> None:
             logger.exception("could not bring back run %s", run_pk)
     recovery.requeue_stranded()
     turns.catch_up()
-    workspaces.catch_up()
+    worktrees.catch_up()
     asker().catch_up()
 
 
 def beat() -> None:
-    beats.record()
+    heartbeat.record()

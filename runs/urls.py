@@ -1,15 +1,12 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from runs import (
-    context_views,
-    project_views,
-    signing_in,
-    start_views,
-    token_views,
-    views,
-)
-from runs.printed import STREAMS
+from runs.pages.projects import views as project_views
+from runs.pages.run import packages, views
+from runs.pages.run.output import STREAMS
+from runs.pages.sign_in import tokens
+from runs.pages.sign_in import views as signing_in
+from runs.pages.start import views as start_views
 
 
 class RunIdConverter:
@@ -56,10 +53,10 @@ urlpatterns = [
         views.output_file,
         name="run-output-file",
     ),
-    path("runs/<run_id:run_id>/context/<int:number>/", context_views.package, name="run-package"),
+    path("runs/<run_id:run_id>/context/<int:number>/", packages.package, name="run-package"),
     path(
         "runs/<run_id:run_id>/context/<int:number>.json",
-        context_views.package_json,
+        packages.package_json,
         name="run-package-json",
     ),
     path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),
@@ -72,6 +69,6 @@ urlpatterns = [
     path("login/", signing_in.sign_in, name="login"),
     path("login/link/<str:token>/", signing_in.sign_in_by_link, name="login-link"),
     path("logout/", signing_in.sign_out, name="logout"),
-    path("account/tokens/", token_views.token_list, name="tokens"),
-    path("account/tokens/<int:pk>/revoke/", token_views.token_revoke, name="token-revoke"),
+    path("account/tokens/", tokens.token_list, name="tokens"),
+    path("account/tokens/<int:pk>/revoke/", tokens.token_revoke, name="token-revoke"),
 ]

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from feedback.answering import Words, respond
 from feedback.models import FeedbackRequest, FeedbackResponse
-from runs import driving, engine, workflow_files
-from runs.domain.actors import Actor, Role, Source
-from runs.domain.merge import make_plan
-from runs.domain.plan import Plan
+from feedback.requests.answers import Words, respond
+from runs import engine
+from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.workflow.merge import make_plan
+from runs.domain.workflow.plan import Plan
 from runs.engine import Start
 from runs.models import Project, Run
+from runs.worker import advance
+from runs.workflow_files import library
 
 Json = dict[str, object]
 
@@ -48,7 +50,7 @@ def five_steps(**fields: object) -> Json:
 
 
 def plan_of(document: Json) -> Plan:
-    chain = workflow_files.load_definition(document, workspace=None)
+    chain = library.load_definition(document, workspace=None)
     return make_plan(chain.workflows).plan
 
 
@@ -75,7 +77,7 @@ def start(document: Json, workspace: Path | None = None, **fields: object) -> Ru
 
 def work(run: Run) -> Run:
     """Be the worker: go on with the run until it parks."""
-    driving.drive(engine.claim(run.pk, driving.worker_name()))
+    advance.drive(engine.claim(run.pk, advance.worker_name()))
     return fresh(run)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runs.context import packages
+from runs.context import store
 from runs.models import ContextPackage, Run, StepAttempt
 
 
@@ -48,7 +48,7 @@ def attempt(run: Run, step: str = "two", number: int = 1, **fields: object) -> S
 
 
 def told(run: Run, step: str = "two", number: int = 1, **fields: object) -> ContextPackage:
-    return packages.store(attempt(run, step, number), package(**fields))
+    return store.store(attempt(run, step, number), package(**fields))
 
 
 def told_twice(run: Run) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runs.domain.reading import read_workflow
-from runs.domain.results import check_response
-from runs.domain.workflow import (
+from runs.domain.responses.results import check_response
+from runs.domain.workflow.definition import (
     Autonomy,
     Hook,
     Limits,
@@ -21,6 +20,7 @@ from runs.domain.workflow import (
     Workflow,
     WorkflowPhase,
 )
+from runs.domain.workflow.parse import read_workflow
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(?:json|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runs.domain.results import ResultStatus
-from runs.domain.workflow import Step
+from runs.domain.responses.results import ResultStatus
+from runs.domain.workflow.definition import Step
 from runs.executors import Order, Outcome, Rules, execute
 from tests.fake_agents.programs import FakeAgents
 

@@ -6,14 +6,17 @@ from django.http import HttpResponse
 from ninja import Router, Status
 from pydantic import Field, model_validator
 
-from feedback import batch_reading, batch_telling, batching
-from runs import batches, permissions
+from feedback.batches import aggregate
+from feedback.batches import answers as batching
+from feedback.batches import comment as batch_telling
+from runs.accounts import permissions
 from runs.api import idempotency, wishes
 from runs.api.auth import ApiRequest
 from runs.api.runs import IdempotencyHeader
 from runs.api.schemas import Sent, StartRun, WorkId, answers
-from runs.batches import BatchWish
-from runs.domain.errors import Invalid, NotFound, Problem
+from runs.domain.values.errors import Invalid, NotFound, Problem
+from runs.engine import batches
+from runs.engine.batches import BatchWish
 from runs.models import Batch
 
 Json = dict[str, object]
@@ -58,7 +61,7 @@ def start_batch(
 ) -> Status[Json]:
     def work() -> tuple[int, Json]:
         permissions.check_may_start(request.auth.actor)
-        return 201, batch_reading.aggregate(_started(request, body))
+        return 201, aggregate.aggregate(_started(request, body))
 
     return idempotency.once(request, work)
 
@@ -86,7 +89,7 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
     summary="How all runs of a batch stand",
 )
 def get_batch(request: ApiRequest, batch_id: str) -> Json:
-    return batch_reading.aggregate(batches.find(batch_id))
+    return aggregate.aggregate(batches.find(batch_id))
 
 
 @router.get(
@@ -99,7 +102,7 @@ def get_batch(request: ApiRequest, batch_id: str) -> Json:
     },
 )
 def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
-    text = batch_reading.prompt(batches.find(batch_id))
+    text = aggregate.prompt(batches.find(batch_id))
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
 

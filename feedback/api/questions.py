@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from runs.api.schemas import AskPeople, OptionSent
-from runs.domain.errors import Invalid, Problem
-from runs.domain.gates import questions_in as form_of
-from runs.domain.questions import (
+from runs.domain.planning.gates import questions_in as form_of
+from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.questions import (
     Action,
     FeedbackType,
     Gate,

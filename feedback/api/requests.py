@@ -6,24 +6,26 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
-from feedback import answering, callbacks
-from feedback.answering import Words
 from feedback.api import questions, waiting
 from feedback.api.schemas import GiveAnswer, RequestJson, Requests
 from feedback.api.schemas import Status as RequestStatus
-from feedback.finding import find_request
+from feedback.channels.callbacks import promises
 from feedback.models import FeedbackRequest
-from feedback.shapes import request_shape, request_shapes
-from runs import permissions, remote, tokens
+from feedback.requests import answers as answering
+from feedback.requests.answers import Words
+from feedback.requests.find import find_request
+from feedback.requests.request_json import request_shape, request_shapes
+from runs.accounts import permissions, tokens
 from runs.api import idempotency, paging
 from runs.api.auth import ApiRequest
 from runs.api.runs import Cursor, IdempotencyHeader, Limit
 from runs.api.schemas import AskAlone, AskInRun, AskPeople, answers
-from runs.domain.actors import Actor
-from runs.domain.errors import InvalidAnswer
-from runs.domain.questions import FeedbackType
-from runs.finding import find_run
+from runs.domain.values.actors import Actor
+from runs.domain.values.errors import InvalidAnswer
+from runs.domain.values.questions import FeedbackType
+from runs.engine.find import find_run
 from runs.models import Run
+from runs.worker import remote
 
 Json = dict[str, object]
 
@@ -116,7 +118,7 @@ def _check(request: ApiRequest, body: AskPeople) -> None:
     """Before the transaction: an address is looked up in the network."""
     tokens.check_may_act(request.auth.actor)
     if body.callback_url:
-        callbacks.check(body.callback_url)
+        promises.check(body.callback_url)
 
 
 def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -> Json:
@@ -130,7 +132,7 @@ def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -
     )
     asked = FeedbackRequest.objects.get(run=run, status=FeedbackRequest.Status.PENDING)
     if body.callback_url:
-        callbacks.promise(asked, body.callback_url, request.auth.token)
+        promises.promise(asked, body.callback_url, request.auth.token)
     return request_shape(asked)
 
 

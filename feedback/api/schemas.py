@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from runs.api.schemas import REQUEST_ID, RUN_ID, Sent
-from runs.domain.questions import Action, FeedbackType
+from runs.domain.values.questions import Action, FeedbackType
 
 Status = Literal["pending", "answered", "cancelled", "superseded"]
 

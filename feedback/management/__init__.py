@@ -1,0 +1,1 @@
+"""The commands about requests and decisions: each translates words into one call."""

@@ -7,14 +7,14 @@ from pydantic import BaseModel, ValidationError
 
 from feedback.api import requests
 from feedback.mcp.sites import Json, Waited
-from runs import surroundings
 from runs.api import paging, runs, steps
 from runs.api.auth import ApiRequest, Caller
 from runs.api.schemas import AskAlone, AskInRun, FinishStep, NextStep
-from runs.domain.actors import Actor, Source
-from runs.domain.errors import Invalid, Problem
-from runs.domain.plain_json import storable
+from runs.domain.values.actors import Actor, Source
+from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.plain_json import storable
 from runs.models import AccessToken
+from runs.workspaces import git
 
 Sent = TypeVar("Sent", bound=BaseModel)
 
@@ -22,7 +22,7 @@ Sent = TypeVar("Sent", bound=BaseModel)
 def account_caller() -> Caller:
     """The agent of whoever this process belongs to; it needs no token to reach its own files."""
     # Not the account's own name: who may answer what the agent asks is that very person.
-    name = f"{surroundings.cli_actor().account}-agent"
+    name = f"{git.cli_actor().account}-agent"
     actor = Actor(name=name, source=Source.MCP, method="environment", is_agent=True)
     return Caller(token=AccessToken(name=name), actor=actor)
 

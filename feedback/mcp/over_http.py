@@ -13,11 +13,11 @@ from django.views.decorators.csrf import csrf_exempt
 from feedback.mcp import sites
 from feedback.mcp.here import Here
 from feedback.mcp.sites import Session
-from runs import tokens
+from runs.accounts import tokens
 from runs.api.auth import Caller, identify
 from runs.api.errors import MethodNotAllowed, TooLarge, refusal
-from runs.domain.actors import Source
-from runs.domain.errors import FaberError
+from runs.domain.values.actors import Source
+from runs.domain.values.errors import FaberError
 
 T = TypeVar("T")
 

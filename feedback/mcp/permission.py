@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 
-from feedback.domain import tool_input
+from feedback.mcp import tool_input
 from feedback.mcp.sites import Json, Session, Waited
-from runs.domain.cleaning import one_line
-from runs.domain.errors import FaberError, NotFound
-from runs.domain.questions import Action
+from runs.domain.values.cleaning import one_line
+from runs.domain.values.errors import FaberError, NotFound
+from runs.domain.values.questions import Action
 
 Report = Callable[[float], Awaitable[None]]
 

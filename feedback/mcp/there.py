@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 import faber_client
 from faber_client import Faber
 from feedback.mcp.sites import Json, Waited
-from runs.domain.actors import Source
-from runs.domain.errors import FaberError
+from runs.domain.values.actors import Source
+from runs.domain.values.errors import FaberError
 
 MOST_PENDING = 200
 

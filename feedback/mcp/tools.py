@@ -19,9 +19,9 @@ from feedback.mcp.here import problems_of
 from feedback.mcp.sites import Json
 from runs.api.errors import Unexpected
 from runs.api.schemas import Decision, FileSent, OptionSent, RunJson
-from runs.console import error_shape
-from runs.domain.errors import FaberError, Invalid
-from runs.domain.questions import FeedbackType
+from runs.domain.values.errors import FaberError, Invalid
+from runs.domain.values.questions import FeedbackType
+from runs.terminal.console import error_shape
 
 logger = logging.getLogger(__name__)
 

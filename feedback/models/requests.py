@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from runs.domain.questions import Action, FeedbackType, Gate, Option
+from runs.domain.values.questions import Action, FeedbackType, Gate, Option
 from runs.models import Artifact, Run, StepAttempt, choices
 
 

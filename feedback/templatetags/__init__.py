@@ -1,0 +1,1 @@
+"""What the templates of requests need besides Django's own tags."""

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from feedback.exhibits import Exhibit, SourceLine
+from feedback.desk.files import Exhibit, SourceLine
 from feedback.models import ReviewComment
 
 register = template.Library()

@@ -2,11 +2,11 @@
 
 from django import template
 
-from feedback import inbox
+from feedback.inbox import waiting
 
 register = template.Library()
 
 
 @register.simple_tag
 def open_requests() -> int:
-    return inbox.open_count()
+    return waiting.open_count()

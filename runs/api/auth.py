@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
-from runs import tokens
-from runs.buckets import Buckets
-from runs.domain.actors import Actor, Source
-from runs.domain.errors import FaberError, NotFound
+from runs.accounts import tokens
+from runs.accounts.rate_limit import Buckets
+from runs.domain.values.actors import Actor, Source
+from runs.domain.values.errors import FaberError, NotFound
 from runs.models import AccessToken
 
 BUCKETS = Buckets(burst=300, per_second=20)

@@ -10,9 +10,9 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from runs.api.auth import TooManyCalls, Unauthorised
-from runs.console import error_shape
-from runs.domain.errors import FaberError, Invalid, NotFound, Problem, Refused
-from runs.pages import status_of
+from runs.domain.values.errors import FaberError, Invalid, NotFound, Problem, Refused
+from runs.pages.http import status_of
+from runs.terminal.console import error_shape
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from ninja import Status
 
 from runs.api.auth import ApiRequest
 from runs.api.reading import body_of
-from runs.domain.errors import Invalid, Problem, Refused
+from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.models import AccessToken, IdempotencyKey
 
 Json = dict[str, object]

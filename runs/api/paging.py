@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from django.db.models import Model, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from runs.domain.errors import Invalid, Problem
+from runs.domain.values.errors import Invalid, Problem
 
 USUAL, MOST = 50, 200
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
 
-from runs.domain.plain_json import storable
+from runs.domain.values.plain_json import storable
 
 
 class BodyParser(Parser):

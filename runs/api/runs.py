@@ -4,33 +4,19 @@ from typing import Annotated
 
 from ninja import Header, Query, Router, Status
 
-from runs import (
-    conformance,
-    context,
-    engine,
-    listing,
-    permissions,
-    records,
-    shaping,
-    starting,
-    told,
-)
+from runs import context, engine
+from runs.accounts import permissions
 from runs.api import idempotency, paging, wishes
 from runs.api.auth import ApiRequest
-from runs.api.schemas import (
-    CancelRun,
-    Events,
-    RerunRun,
-    RunJson,
-    Runs,
-    StartRun,
-    Verdict,
-    answers,
-)
-from runs.domain.errors import Invalid, NotFound, Problem, Refused
-from runs.domain.status import RunStatus
-from runs.finding import find_run
+from runs.api.schemas import CancelRun, Events, RerunRun, RunJson, Runs, StartRun, Verdict, answers
+from runs.context import history as told
+from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
+from runs.domain.values.status import RunStatus
+from runs.engine import conformance, starting
+from runs.engine.find import find_run
 from runs.models import Event, Run
+from runs.pages.lists import listing
+from runs.record import run_json, state_json
 
 Json = dict[str, object]
 
@@ -62,7 +48,7 @@ def start_run(
 
     def work() -> tuple[int, Json]:
         permissions.check_may_start(request.auth.actor)
-        return 201, shaping.run_shape(_started(request, body))
+        return 201, run_json.run_shape(_started(request, body))
 
     return idempotency.once(request, work)
 
@@ -98,7 +84,7 @@ def list_runs(
     if work_id:
         runs = runs.filter(work_id=work_id)
     page = paging.paged(runs, by="created_at", newest_first=True, limit=limit, cursor=cursor)
-    return {"items": shaping.run_shapes(page.items), "next_cursor": page.next_cursor}
+    return {"items": run_json.run_shapes(page.items), "next_cursor": page.next_cursor}
 
 
 @router.get(
@@ -108,7 +94,7 @@ def list_runs(
     summary="A run's state.json",
 )
 def run_state(request: ApiRequest, run_id: str) -> Json:
-    return records.state_of(find_run(run_id))
+    return state_json.state_of(find_run(run_id))
 
 
 @router.get(
@@ -142,7 +128,7 @@ def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Jso
     run = find_run(run_id)
     if package is not None:
         return told.whole(run, package)
-    return told.newest(run) or context.reconstitute(records.read(run))
+    return told.newest(run) or context.reconstitute(state_json.read(run))
 
 
 @router.get(
@@ -164,7 +150,7 @@ def run_verification(request: ApiRequest, run_id: str) -> Json:
 def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     """For operators, and for whoever started the run; never for an agent."""
     run = _steered(request, run_id)
-    return shaping.run_shape(
+    return run_json.run_shape(
         engine.cancel(run.pk, reason=body.reason.strip(), actor=request.auth.actor)
     )
 
@@ -177,7 +163,7 @@ def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
 )
 def resume_run(request: ApiRequest, run_id: str) -> Json:
     run = _steered(request, run_id)
-    return shaping.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
+    return run_json.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
 
 
 @router.post(
@@ -197,7 +183,7 @@ def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
         )
     except NotFound as error:
         raise Refused(f"The run's workflow is gone. {error}") from error
-    return Status(201, shaping.run_shape(again))
+    return Status(201, run_json.run_shape(again))
 
 
 def _steered(request: ApiRequest, run_id: str) -> Run:
@@ -215,4 +201,4 @@ def _steered(request: ApiRequest, run_id: str) -> Run:
 )
 def get_run(request: ApiRequest, run_id: str) -> Json:
     """By its full id, its uuid, or the beginning of that."""
-    return shaping.run_shape(find_run(run_id))
+    return run_json.run_shape(find_run(run_id))

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
-from runs.domain.questions import FeedbackType
-from runs.domain.status import RunStatus
-from runs.domain.workflow import MAX_SECONDS, AutonomyLevel
+from runs.domain.values.questions import FeedbackType
+from runs.domain.values.status import RunStatus
+from runs.domain.workflow.definition import MAX_SECONDS, AutonomyLevel
 
 RUN_ID = "acme/app/0b8f3a52-5f0c-4a3e-9a44-2f1c8f0b6f11"
 REQUEST_ID = "fr-20261116-a1b2c3"

@@ -2,11 +2,12 @@
 
 from ninja import Router
 
-from runs import remote, tokens
+from runs.accounts import tokens
 from runs.api.auth import ApiRequest
 from runs.api.schemas import Decision, FinishStep, KeepStep, NextStep, answers
-from runs.finding import find_run
+from runs.engine.find import find_run
 from runs.models import Run
+from runs.worker import remote
 
 Json = dict[str, object]
 

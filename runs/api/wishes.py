@@ -7,14 +7,16 @@ from pathlib import Path
 
 from django.conf import settings
 
-from runs import remote, tokens, workflow_files
+from runs.accounts import tokens
 from runs.api.schemas import StartRun
-from runs.documents import EXTENSIONS
-from runs.domain.actors import Actor
-from runs.domain.errors import Invalid, Problem
-from runs.domain.ids import check_project
+from runs.domain.values.actors import Actor
+from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.ids import check_project
+from runs.engine.starting import Wish
 from runs.models import Project
-from runs.starting import Wish
+from runs.worker import remote
+from runs.workflow_files import library
+from runs.workflow_files.documents import EXTENSIONS
 
 WITHOUT_A_PROJECT = "local/workspace"
 
@@ -63,7 +65,7 @@ def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor)
             raise Invalid([Problem("workflow", f"{wanted!r} {problem}")])
         return wanted
     tokens.check_may_operate(actor, "A definition of your own")
-    workflow_files.load_definition(wanted, workspace=workspace)  # raises every problem at once
+    library.load_definition(wanted, workspace=workspace)  # raises every problem at once
     return str(_kept(wanted))
 
 

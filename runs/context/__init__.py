@@ -1,4 +1,4 @@
-"""Gathers everything a step must know from stored facts, before it is executed."""
+"""What a step must know, gathered from stored facts and cut to its budget before it is executed."""
 
 from runs.context.reconstitution import Memory, Trouble, new_mark, reconstitute, trouble_in
 

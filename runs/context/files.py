@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runs.context import specs
 from runs.context.gathering import Found, Json, note, nothing
-from runs.domain import specs
-from runs.domain.cleaning import visible, without_comments
+from runs.domain.values.cleaning import visible, without_comments
 
 SECONDS = 1.0
 LARGEST = 1024 * 1024

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
+from runs.context.budget import TRUSTED
 from runs.context.gathering import Found, Json, found, note, nothing
-from runs.domain.cleaning import clean, one_line
-from runs.domain.cutting import TRUSTED
-from runs.domain.events import timestamp
+from runs.domain.values.cleaning import clean, one_line
+from runs.domain.values.events import timestamp
 from runs.github import (
     GHOST,
     Client,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from runs import github, records
-from runs.concealing import concealed
+from runs import github
 from runs.context import branch, files, issue
+from runs.context import budget as cutting
 from runs.context.gathering import (
     Found,
     Gathering,
@@ -21,13 +21,14 @@ from runs.context.gathering import (
     note,
     nothing,
 )
-from runs.domain import cutting
-from runs.domain.cleaning import visible, without_comments
-from runs.domain.plain_json import given
-from runs.domain.scrubbing import scrubbed
-from runs.domain.status import RunStatus
+from runs.context.secrets import concealed
+from runs.domain.values.cleaning import visible, without_comments
+from runs.domain.values.plain_json import given
+from runs.domain.values.scrubbing import scrubbed
+from runs.domain.values.status import RunStatus
 from runs.models import Run, StepAttempt
-from runs.records import LAST_EVENTS, Records
+from runs.record import state_json
+from runs.record.state_json import LAST_EVENTS, Records
 
 # Where the words of a source come from; what is ours is never in doubt.
 _TRUST = {
@@ -89,8 +90,8 @@ def new_mark() -> str:
 def _rows(known: Records) -> dict[str, Found]:
     """What the database tells; on the calling thread, which may be inside a transaction."""
     rows = {
-        "state": _row(lambda: records.render_state(known)),
-        "metadata": _row(lambda: records.metadata_of(known.run)),
+        "state": _row(lambda: state_json.render_state(known)),
+        "metadata": _row(lambda: state_json.metadata_of(known.run)),
         "events": _row(lambda: known.events[-LAST_EVENTS:]),
         "decisions": _row(lambda: known.decisions),
     }
@@ -200,7 +201,7 @@ def _judged(said: Json, given_up: set[str]) -> Json:
 
 
 def _resume_point(run: Run, attempt: StepAttempt | None) -> Json | None:
-    point = records.resume_point(run)
+    point = state_json.resume_point(run)
     return {**point, "mode": _mode(run, attempt)} if point else None
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from runs import starting
 from runs.demo.steps import make_repository
-from runs.domain.actors import Actor, Role, Source
+from runs.domain.values.actors import Actor, Role, Source
+from runs.engine import starting
+from runs.engine.starting import Wish
 from runs.models import Run, places
-from runs.starting import Wish
 
 PROJECT = "faber/demo"
 HERE = Path(__file__).parent

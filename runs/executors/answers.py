@@ -5,7 +5,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from runs.domain.results import Result, failure, read_response
+from runs.domain.responses.results import Result, failure, read_response
 from runs.executors.output import last_lines
 
 # How many objects are looked at from the end; behind so much garbage nobody meant to answer.

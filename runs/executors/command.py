@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 
-from runs.domain.results import Result, ResultStatus, failure, read_response
+from runs.domain.responses.results import Result, ResultStatus, failure, read_response
 from runs.executors.answers import last_json_object
 from runs.executors.launching import as_json, doubted, launch
 from runs.executors.orders import Order, Outcome, Rules, Watcher

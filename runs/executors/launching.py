@@ -9,7 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from runs.domain.results import Result, ResultStatus, failure
+from runs.domain.responses.results import Result, ResultStatus, failure
 from runs.executors import process
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import Printed, last_lines

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from runs.domain.evidence import Checked
-from runs.domain.results import Result, failure
-from runs.domain.workflow import Step
+from runs.domain.responses.results import Result, failure
+from runs.domain.workflow.definition import Step
+from runs.domain.workflow.evidence import Checked
 
 # A name that ends in * stands for every variable that begins like it.
 SITE_SECRETS = ("FABER_SECRET_KEY", "FABER_GITHUB_*", "FABER_DATABASE_URL", "FABER_NOTIFY_URLS")

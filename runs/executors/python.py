@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from types import ModuleType
 
-from runs.domain.results import failure, read_response
+from runs.domain.responses.results import failure, read_response
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import last_lines
 from runs.executors.process import POLL

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Mapping
 
-from runs.domain.errors import FaberError
+from runs.domain.values.errors import FaberError
 
 # GitHub asks for at least a minute when it does not say how long.
 LEAST_WAIT = 60.0

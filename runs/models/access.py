@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from runs.domain.actors import Scope
+from runs.domain.values.actors import Scope
 from runs.models.naming import choices
 
 

@@ -10,11 +10,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from runs.domain.phases import Phase
-from runs.domain.plan import Plan, Unit, digest_of
-from runs.domain.planner import Facts
-from runs.domain.status import RunStatus
-from runs.domain.workflow import AutonomyLevel
+from runs.domain.planning.planner import Facts
+from runs.domain.values.phases import Phase
+from runs.domain.values.status import RunStatus
+from runs.domain.workflow.definition import AutonomyLevel
+from runs.domain.workflow.plan import Plan, Unit, digest_of
 from runs.models import places
 from runs.models.naming import choices
 from runs.models.projects import Batch, Project

@@ -5,8 +5,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from runs.domain.phases import Phase
-from runs.domain.results import ResultStatus
+from runs.domain.responses.results import ResultStatus
+from runs.domain.values.phases import Phase
 from runs.models.naming import choices
 from runs.models.run import Run
 

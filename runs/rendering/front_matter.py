@@ -2,7 +2,7 @@
 
 from html import escape
 
-from runs.domain import front_matter
+from runs.domain.values import front_matter
 from runs.rendering.lines import LineStamp
 
 

@@ -1,0 +1,1 @@
+"""What templates of both apps need besides Django's own tags."""

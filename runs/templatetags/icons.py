@@ -5,7 +5,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from runs.domain.questions import FeedbackType
+from runs.domain.values.questions import FeedbackType
 
 register = template.Library()
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from runs.domain.errors import Invalid, NotFound, Problem
+from runs.domain.values.errors import Invalid, NotFound, Problem
 
 
 def read_text(name: str) -> str:

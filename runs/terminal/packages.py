@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 
 from django.template.defaultfilters import filesizeformat
 
-from runs.console import as_text
-from runs.domain.packages import Comparison, SourceChange, unified
-from runs.replaying import Replay
+from runs.context.history import PackageShown, SourceShown, Told
+from runs.context.package import Comparison, SourceChange, unified
+from runs.terminal.console import as_text
 from runs.terminal.layout import card, clean, columns, one_line, words
-from runs.told import PackageShown, SourceShown, Told
+from runs.worker.replay import Replay
 
 
 def package_text(run_id: str, shown: PackageShown, *, colour: bool) -> str:

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
-from runs.domain.results import Result, ResultStatus
+from runs.domain.responses.results import Result, ResultStatus
 from runs.engine import Claim
 from runs.terminal.layout import duration, event_line, one_line
 from runs.terminal.watching import name_of

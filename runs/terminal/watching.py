@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from runs.domain.results import Result, ResultStatus
-from runs.driving import Observer
+from runs.domain.responses.results import Result, ResultStatus
 from runs.engine import Claim
 from runs.terminal.layout import clean, duration, event_line, one_line
+from runs.worker.advance import Observer
 
 _WORDS = {
     ResultStatus.SUCCESS: "ok",

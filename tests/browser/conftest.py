@@ -10,8 +10,8 @@ from django.contrib.auth.models import Group, User
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Route, WebError
 from pytest_django.live_server_helper import LiveServer
 
-from runs import accounts
-from runs.domain.actors import Role
+from runs.accounts import users
+from runs.domain.values.actors import Role
 from tests import chromium
 
 # Playwright's own event loop makes Django think every query is made from asynchronous code.
@@ -52,8 +52,8 @@ def open_as(
         _watch(context, live_server.url, problems)
         page = context.new_page()
         known = User.objects.filter(username=name).first()
-        user = known or accounts.create(name, role=role)
-        address = accounts.login_link(user)[0].partition("/login/link/")[2]
+        user = known or users.create(name, role=role)
+        address = users.login_link(user)[0].partition("/login/link/")[2]
         page.goto(f"/login/link/{address}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="Inbox").wait_for()

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from feedback.models import FeedbackRequest
-from runs.domain.actors import Role
+from runs.domain.values.actors import Role
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 

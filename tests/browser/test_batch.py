@@ -10,10 +10,10 @@ from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.models import Batch, Run
+from tests import batches as b
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 from tests.browser.test_pages import HARD_TO_READ, IS_DARK, WIDER_THAN_THE_SCREEN
-from tests.feedback import batches as b
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from runs.domain.actors import Role
+from runs.domain.values.actors import Role
 from runs.models import Project, Run
 from tests import factories as f
 from tests.browser.conftest import OpenAs

@@ -9,8 +9,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from feedback.mcp import over_http as served
 from feedback.models import FeedbackRequest
-from runs import tokens
-from runs.domain.actors import Scope
+from runs.accounts import tokens
+from runs.domain.values.actors import Scope
 from tests.browser.conftest import OpenAs
 from tests.mcp_clients import Agent, connected, over_http, over_stdio, text_of, this_database
 

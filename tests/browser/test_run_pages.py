@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
 from runs import engine
-from runs.domain.actors import Role
+from runs.domain.values.actors import Role
 from runs.models import Run, StepOutput
 from tests import factories as f
 from tests.browser.conftest import OpenAs

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django_q import core_signing
 from django_q.signing import PickleSerializer
 
-from faber_site import processes
+from faber_site.runtime import processes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORKERS = 3
@@ -148,7 +148,7 @@ class Scratch:
         return _as_soon_as_there(lambda: [p for p in self._helpers() if p != pusher])
 
     def site_worker(self) -> Process:
-        return _as_soon_as_there(lambda: self._below(self._leaders("served")))
+        return _as_soon_as_there(lambda: self._below(self._leaders("runtime.web")))
 
     def _leaders(self, module: str) -> list[Process]:
         assert self.faber

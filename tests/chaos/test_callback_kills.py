@@ -7,15 +7,16 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from feedback import callbacks, calling
-from feedback.domain.callback_urls import read_allowed
+from feedback.channels.callbacks import calls, promises
+from feedback.channels.callbacks.addresses import read_allowed
 from feedback.models import Callback
-from runs import tasks, tokens
-from runs.domain.actors import Scope
+from runs import tasks
+from runs.accounts import tokens
+from runs.domain.values.actors import Scope
 from tests import factories as f
 from tests.chaos.test_crash_points import was_killed
-from tests.feedback.receiver import Receiver, running
 from tests.jobs import work_off
+from tests.receiver import Receiver, running
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database, pytest.mark.chaos]
 
@@ -26,7 +27,7 @@ def asked(receiver: Receiver) -> Callback:
     """A run whose request wants to be told."""
     token, _ = tokens.create(f"bot-{Callback.objects.count()}", scope=Scope.AGENT)
     request = f.pending(f.started(f.five_steps()))
-    callbacks.promise(request, receiver.url, token)
+    promises.promise(request, receiver.url, token)
     return Callback.objects.get(request=request)
 
 
@@ -46,7 +47,7 @@ def test_a_kill_before_any_statement_of_a_call_loses_no_call(settings: Settings)
             callback = asked(receiver)
             f.answer(callback.request.run, "approve")
 
-            killed = was_killed(partial(calling.call, callback.pk), fatal)
+            killed = was_killed(partial(calls.call, callback.pk), fatal)
             let_time_pass()
 
             assert set(receiver.ids) == {callback.request.request_id}

@@ -96,9 +96,9 @@ def test_the_same_run_makes_the_same_package_in_a_copy(tmp_path: Path) -> None:
 
 def _digest(scratch: Scratch) -> str:
     script = (
-        "from runs import context, records; from runs.context import packages; "
-        "from runs.models import Run; "
-        "print(packages.digest_of(context.reconstitute(records.read_for_step(Run.objects.get()))))"
+        "from runs import context; from runs.context import store; "
+        "from runs.models import Run; from runs.record import state_json; "
+        "print(store.digest_of(context.reconstitute(state_json.read_for_step(Run.objects.get()))))"
     )
     return _said(scratch, "shell", "-v", "0", "-c", script)
 

@@ -13,8 +13,10 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from runs import conformance, driving, engine, history
+from runs import engine
+from runs.engine import conformance, history
 from runs.models import Run, StepAttempt
+from runs.worker import advance
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database, pytest.mark.chaos]
@@ -52,7 +54,7 @@ def was_killed(act: Callable[[], object], fatal: int) -> bool:
 
 
 def work(run: Run) -> None:
-    driving.drive(engine.claim(run.pk, driving.worker_name()))
+    advance.drive(engine.claim(run.pk, advance.worker_name()))
 
 
 def lapse(run: Run) -> None:

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from feedback import delivering
-from feedback.github import inbound
+from feedback.channels.github import delivery as delivering
+from feedback.channels.github import inbound
 from feedback.models import Delivery, FeedbackResponse, InboundComment
 from runs import tasks
 from tests import factories as f

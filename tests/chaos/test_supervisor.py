@@ -134,12 +134,12 @@ def test_silence_means_nothing_while_all_workers_are_busy(scratch: Scratch) -> N
 
 
 def test_visitors_wait_while_the_site_is_replaced(serving: Scratch) -> None:
-    before = serving.leader("served")
+    before = serving.leader("runtime.web")
 
     before.kill()
 
     assert eventually(lambda: before.pid not in serving.pids(), within=5)
-    assert serving.leader("served") != before
+    assert serving.leader("runtime.web") != before
     assert eventually(lambda: serving.answers("/healthz"), within=BACK)
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from feedback.answering import Words, respond
 from feedback.models import FeedbackRequest
-from runs import conformance, demo, driving, engine, starting
-from runs.domain.status import RunStatus
-from runs.engine import Claim
+from feedback.requests.answers import Words, respond
+from runs import demo, engine
+from runs.domain.values.status import RunStatus
+from runs.engine import Claim, conformance, starting
 from runs.models import Project, Run
+from runs.worker import advance
 from tests.factories import STARTER, answer, answered, fresh, pending, person, told, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -187,7 +188,7 @@ def test_the_first_test_run_fails_and_says_why() -> None:
     assert "FAILED (failures=2)" in context["output_tail"]
 
 
-class DiesBefore(driving.Nobody):
+class DiesBefore(advance.Nobody):
     """A worker that does not live to execute one step."""
 
     def __init__(self, step: str) -> None:
@@ -202,7 +203,7 @@ def test_a_step_taken_over_from_a_dead_worker_fixes_nothing() -> None:
     run = at_review()
     answer(run, "approve")
     with pytest.raises(ConnectionAbortedError):
-        driving.drive(engine.claim(run.pk, "the dying"), DiesBefore("test-and-fix"))
+        advance.drive(engine.claim(run.pk, "the dying"), DiesBefore("test-and-fix"))
     run.attempts.filter(step="test-and-fix").update(lease_until=timezone.now() - timedelta(hours=1))
 
     run = work(run)

@@ -12,8 +12,8 @@ from django_q.models import Failure, OrmQ, Schedule, Success
 from pytest_django import DjangoAssertNumQueries
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from runs import accounts
-from runs.domain.actors import Role
+from runs.accounts import users
+from runs.domain.values.actors import Role
 from runs.models import ContextPackage, Event, Project, Run, StepAttempt
 from tests import factories as f
 
@@ -34,7 +34,7 @@ def address(rows: Rows) -> str:
 
 @pytest.fixture
 def operator(client: Client) -> User:
-    user = accounts.create("olga", role=Role.OPERATOR)
+    user = users.create("olga", role=Role.OPERATOR)
     client.force_login(user)
     return user
 
@@ -100,9 +100,9 @@ def test_history_is_walked_by_date(client: Client, rows: Rows) -> None:
 
 @pytest.mark.usefixtures("some_rows")
 def test_only_an_admin_manages_users_and_groups(client: Client) -> None:
-    client.force_login(accounts.create("olga", role=Role.OPERATOR))
+    client.force_login(users.create("olga", role=Role.OPERATOR))
     refused = [client.get(f"/admin/auth/{name}/").status_code for name in ("user", "group")]
-    client.force_login(accounts.create("anna", role=Role.ADMIN))
+    client.force_login(users.create("anna", role=Role.ADMIN))
     shown = [client.get(f"/admin/auth/{name}/").status_code for name in ("user", "group")]
 
     assert (refused, shown) == ([403, 403], [200, 200])
@@ -111,7 +111,7 @@ def test_only_an_admin_manages_users_and_groups(client: Client) -> None:
 @pytest.mark.usefixtures("some_rows")
 @pytest.mark.parametrize("rows", SHOWN)
 def test_not_even_an_admin_changes_history(client: Client, rows: Rows) -> None:
-    client.force_login(accounts.create("anna", role=Role.ADMIN))
+    client.force_login(users.create("anna", role=Role.ADMIN))
     row = rows._default_manager.first()
     assert row
 
@@ -121,7 +121,7 @@ def test_not_even_an_admin_changes_history(client: Client, rows: Rows) -> None:
 
 
 def test_reviewers_do_not_see_the_admin(client: Client) -> None:
-    client.force_login(accounts.create("rita", role=Role.REVIEWER))
+    client.force_login(users.create("rita", role=Role.REVIEWER))
 
     assert client.get("/admin/").status_code == 302
     assert client.get(address(Run)).status_code == 302

@@ -1,5 +1,6 @@
-from faber_site.management.serving import ServingCommand
-from runs import accounts, demo
+from faber_site.runtime.serving import ServingCommand
+from runs import demo
+from runs.accounts import users
 from runs.models import Run
 
 
@@ -9,10 +10,10 @@ class Command(ServingCommand):
     has_cluster = True
 
     def prepare(self) -> None:
-        self._owner = accounts.first_account()
+        self._owner = users.first_account()
         if not Run.objects.exists():
             demo.start_demo()
 
     def news(self) -> dict[str, str]:
-        link, _expires = accounts.login_link(self._owner)
+        link, _expires = users.login_link(self._owner)
         return {**super().news(), "sign_in": link}

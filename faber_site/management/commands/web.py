@@ -1,4 +1,4 @@
-from faber_site.management.serving import ServingCommand
+from faber_site.runtime.serving import ServingCommand
 
 
 class Command(ServingCommand):

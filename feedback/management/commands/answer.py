@@ -2,14 +2,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback import answering
-from feedback.answering import Words
-from feedback.presenting import waits_for_sync
-from feedback.shapes import request_shape
-from runs import beats, surroundings
-from runs.console import FaberCommand, Reply
+from feedback.requests import answers
+from feedback.requests.answers import Words
+from feedback.requests.request_json import request_shape
+from feedback.terminal.card import waits_for_sync
+from runs.jobs import heartbeat
 from runs.terminal import inputs
+from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import one_line
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -24,16 +25,16 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         file = options["comment_file"]
-        response = answering.respond(
+        response = answers.respond(
             options["request"],
             options["response"],
-            actor=surroundings.cli_actor(),
+            actor=git.cli_actor(),
             words=Words(comment=inputs.read_text(file) if file else options["comment"]),
         )
         request = response.request
         if request.run.mirrors:
             self.say(waits_for_sync(request.run))
-        elif response.decides and not beats.worker_is_alive():
+        elif response.decides and not heartbeat.worker_is_alive():
             self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")
         chosen = f"{one_line(response.response)} by {response.who}"
         return Reply(document=request_shape(request), text=f"{request.request_id}: {chosen}")

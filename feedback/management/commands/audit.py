@@ -4,14 +4,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
-from feedback import decisions
-from feedback.auditing import faults
+from feedback.audit import decisions
+from feedback.audit.integrity import faults
 from feedback.models import FeedbackResponse
-from feedback.shapes import audit_shape
-from runs.console import DONE, FAILED, FaberCommand, Reply
-from runs.domain.errors import Invalid, Problem
-from runs.finding import find_run
+from feedback.requests.request_json import audit_shape
+from runs.domain.values.errors import Invalid, Problem
+from runs.engine.find import find_run
 from runs.terminal import layout
+from runs.terminal.console import DONE, FAILED, FaberCommand, Reply
 
 
 class Command(FaberCommand):

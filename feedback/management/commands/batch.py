@@ -4,15 +4,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback import batch_reading, batch_telling, batching
-from feedback.management import start_options
-from runs import batches, beats, surroundings
-from runs.console import AWAITING, DONE, FAILED, REFUSED, FaberCommand, Reply
-from runs.domain.batch import Counts, Stop
-from runs.domain.errors import Invalid, Problem, Refused
+from feedback.batches import aggregate, answers, comment
+from feedback.terminal import start_options
+from runs.domain.planning.batch import Counts, Stop
+from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.engine import batches
+from runs.jobs import heartbeat
 from runs.models import Batch
 from runs.terminal import inputs
+from runs.terminal.console import AWAITING, DONE, FAILED, REFUSED, FaberCommand, Reply
 from runs.terminal.layout import clean
+from runs.workspaces import git
 
 LOOK_SECONDS = 1.0
 _UNSAID = argparse.SUPPRESS
@@ -51,12 +53,12 @@ class Command(FaberCommand):
                 return shown(batch)
 
     def _answer(self, batch: Batch, text: str) -> Reply:
-        results = batching.answer_text(batch, text, surroundings.cli_actor())
+        results = answers.answer_text(batch, text, git.cli_actor())
         if not results:
             raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
-        if any(result.is_applied for result in results) and not beats.worker_is_alive():
+        if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
-        batch_telling.tell(batch)
+        comment.tell(batch)
         lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
         return Reply(
             document={"results": [result.shape() for result in results]},
@@ -67,8 +69,8 @@ class Command(FaberCommand):
     def _wait(self, batch: Batch, timeout: float | None) -> Reply:
         deadline = time.monotonic() + timeout if timeout is not None else None
         told = None
-        while not (counts := batch_reading.read(batch).counts).all_stopped:
-            if told is None and not beats.worker_is_alive():
+        while not (counts := aggregate.read(batch).counts).all_stopped:
+            if told is None and not heartbeat.worker_is_alive():
                 self.say("No worker is running; `faber up` or `faber work` starts one.")
             if counts.stopped != told:
                 told = counts.stopped
@@ -76,26 +78,24 @@ class Command(FaberCommand):
             if deadline is not None and time.monotonic() > deadline:
                 raise Refused(f"{told} of {counts.total} runs have stopped; the others go on.")
             time.sleep(LOOK_SECONDS)
-        batch_telling.tell(batch)
+        comment.tell(batch)
         reply = shown(batch)
         return Reply(document=reply.document, text=reply.text, exit_code=exit_code_of(counts))
 
 
 def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
-    batch = batches.start(start_options.batch_wish_of(options), surroundings.cli_actor())
-    batch_telling.tell(batch)
-    if not beats.worker_is_alive():
+    batch = batches.start(start_options.batch_wish_of(options), git.cli_actor())
+    comment.tell(batch)
+    if not heartbeat.worker_is_alive():
         command.say("No worker is running; `faber up` or `faber work` starts one.")
     return Reply(
-        document=batch_reading.aggregate(batch),
+        document=aggregate.aggregate(batch),
         text=f"{batch.batch_id}\n{batches.batch_url(batch)}",
     )
 
 
 def shown(batch: Batch) -> Reply:
-    return Reply(
-        document=batch_reading.aggregate(batch), text=clean(batch_reading.prompt(batch)).rstrip()
-    )
+    return Reply(document=aggregate.aggregate(batch), text=clean(aggregate.prompt(batch)).rstrip())
 
 
 def exit_code_of(counts: Counts) -> int:

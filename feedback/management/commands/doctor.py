@@ -2,12 +2,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback import diagnosing
-from feedback.diagnosing import Finding
-from runs.console import FaberCommand, Reply, exit_code_of
-from runs.domain.events import timestamp
-from runs.domain.numbers import number_of
-from runs.domain.status import RunStatus
+from feedback.doctor import diagnosis
+from feedback.doctor.diagnosis import Finding
+from runs.domain.values.events import timestamp
+from runs.domain.values.numbers import number_of
+from runs.domain.values.status import RunStatus
+from runs.terminal.console import FaberCommand, Reply, exit_code_of
 
 
 class Command(FaberCommand):
@@ -18,13 +18,13 @@ class Command(FaberCommand):
         parser.add_argument("--fix", action="store_true", help="do every safe repair")
 
     def reply(self, **options: Any) -> Reply:
-        found = diagnosing.findings()
-        repaired = diagnosing.repair(found) if options["fix"] else 0
-        left = diagnosing.findings() if repaired else found
+        found = diagnosis.findings()
+        repaired = diagnosis.repair(found) if options["fix"] else 0
+        left = diagnosis.findings() if repaired else found
         lines = [_line(finding) for finding in left] or ["Nothing is broken."]
         if repaired:
             lines.insert(0, f"{number_of(repaired, 'repair')} done.")
-        heard = diagnosing.last_heard()
+        heard = diagnosis.last_heard()
         document = {
             "findings": [_shape(finding) for finding in left],
             "repaired": repaired,

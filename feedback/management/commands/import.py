@@ -5,10 +5,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.importing import Imported, take_in_all
-from runs import shaping
-from runs.console import DONE, REFUSED, USAGE, FaberCommand, Reply, error_shape, problem_shapes
-from runs.domain.errors import Refused
+from feedback.exchange.importing import Imported, take_in_all
+from runs.domain.values.errors import Refused
+from runs.record import run_json
+from runs.terminal.console import (
+    DONE,
+    REFUSED,
+    USAGE,
+    FaberCommand,
+    Reply,
+    error_shape,
+    problem_shapes,
+)
 from runs.terminal.layout import run_card
 
 
@@ -33,7 +41,7 @@ class Command(FaberCommand):
 def _reply_of_one(one: Imported) -> Reply:
     if one.run is None:
         raise one.error or Refused()
-    shape = shaping.run_shape(one.run)
+    shape = run_json.run_shape(one.run)
     return Reply(
         document={**shape, "notes": problem_shapes(one.notes)},
         text=run_card(shape),
@@ -56,7 +64,7 @@ def _shape(one: Imported) -> dict[str, object]:
     return {
         "directory": str(one.folder),
         "result": "imported" if one.run else "refused",
-        "run": shaping.run_shape(one.run) if one.run else None,
+        "run": run_json.run_shape(one.run) if one.run else None,
         "notes": problem_shapes(one.notes),
         **({"error": error_shape(one.error)["error"]} if one.error else {}),
     }

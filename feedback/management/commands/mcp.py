@@ -4,8 +4,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import connection
 
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Invalid, Problem, Refused
+from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.terminal.console import FaberCommand, Reply
 
 # A step may take an hour by default; this leaves its agent some of it.
 PATIENCE = 3000

@@ -1,8 +1,8 @@
 from typing import Any
 
-from feedback.domain.commands import Kind, parse
-from runs.console import FaberCommand, Reply, as_text
+from feedback.channels.github.commands import Kind, parse
 from runs.terminal import inputs
+from runs.terminal.console import FaberCommand, Reply, as_text
 
 
 class Command(FaberCommand):

@@ -3,10 +3,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from feedback.models import FeedbackRequest
-from feedback.shapes import request_shapes
-from runs import permissions, surroundings
-from runs.console import FaberCommand, Reply
+from feedback.requests.request_json import request_shapes
+from runs.accounts import permissions
 from runs.terminal import layout
+from runs.terminal.console import FaberCommand, Reply
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -51,7 +52,7 @@ def _row(request: FeedbackRequest) -> tuple[object, ...]:
 
 
 def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:
-    actor = surroundings.cli_actor()
+    actor = git.cli_actor()
     return [
         request
         for request in requests

@@ -1,10 +1,10 @@
 from typing import Any
 
-from feedback.github import polling
+from feedback.channels.github import polling
 from runs import github
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Refused
-from runs.domain.numbers import number_of
+from runs.domain.values.errors import Refused
+from runs.domain.values.numbers import number_of
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):

@@ -2,10 +2,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.attending import Attendant
-from runs import starting, surroundings
-from runs.console import FaberCommand, Reply
-from runs.finding import find_run
+from feedback.terminal.session import Attendant
+from runs.engine import starting
+from runs.engine.find import find_run
+from runs.terminal.console import FaberCommand, Reply
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -19,7 +20,7 @@ class Command(FaberCommand):
         parser.add_argument("--phase", metavar="A,B", help="only these phases")
 
     def reply(self, **options: Any) -> Reply:
-        actor = surroundings.cli_actor()
+        actor = git.cli_actor()
         attendant = Attendant(actor, self.say, prompts=True)
         run, claim = starting.rerun(
             find_run(options["run"]),

@@ -2,14 +2,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.attending import Attendant
 from feedback.models import FeedbackRequest
-from feedback.presenting import waits_for_sync, where_to_answer
-from runs import permissions, shaping, surroundings
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Refused
-from runs.finding import find_run
+from feedback.terminal.card import waits_for_sync, where_to_answer
+from feedback.terminal.session import Attendant
+from runs.accounts import permissions
+from runs.domain.values.errors import Refused
+from runs.engine.find import find_run
+from runs.record import run_json
+from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import run_line
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -22,7 +24,7 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         run, response = find_run(options["run"]), options["response"]
-        actor = surroundings.cli_actor()
+        actor = git.cli_actor()
         attendant = Attendant(actor, self.say, prompts=False)
         request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
         if run.mirrors and not (request and response):
@@ -33,7 +35,7 @@ class Command(FaberCommand):
             attendant.answer(request, response, options["comment"])
             if run.mirrors:
                 self.say(waits_for_sync(run))
-                shape = shaping.run_shape(run)
+                shape = run_json.run_shape(run)
                 return Reply(document=shape, text=run_line(shape))
         elif response is not None:
             raise Refused(f"The run is {run.state.label} and asks nothing.")

@@ -2,12 +2,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.attending import Attendant
-from feedback.management import start_options
 from feedback.management.commands import batch
-from runs import beats, records, shaping, starting, surroundings, turns
-from runs.console import FaberCommand, Reply
+from feedback.terminal import start_options
+from feedback.terminal.session import Attendant
+from runs.engine import starting, turns
+from runs.jobs import heartbeat
 from runs.models import Run
+from runs.record import run_json, state_json
+from runs.terminal.console import FaberCommand, Reply
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -20,7 +23,7 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         if start_options.is_for_many(options):
             return batch.started(self, options)
-        wish, actor = start_options.wish_of(options), surroundings.cli_actor()
+        wish, actor = start_options.wish_of(options), git.cli_actor()
         if options["detach"]:
             run, _ = starting.start(wish, actor)
             return self._detached(run)
@@ -29,8 +32,10 @@ class Command(FaberCommand):
         return attendant.attend(run, claim)
 
     def _detached(self, run: Run) -> Reply:
-        if not beats.worker_is_alive():
+        if not heartbeat.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
         if wait := turns.wait_of(run):
             self.say(str(wait))
-        return Reply(document=shaping.run_shape(run), text=f"{run.run_id}\n{records.run_url(run)}")
+        return Reply(
+            document=run_json.run_shape(run), text=f"{run.run_id}\n{state_json.run_url(run)}"
+        )

@@ -2,10 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback import presenting
-from feedback.finding import find_request
-from feedback.shapes import request_shape
-from runs.console import FaberCommand, Reply
+from feedback.requests.find import find_request
+from feedback.requests.request_json import request_shape
+from feedback.terminal import card
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
@@ -16,4 +16,4 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         request = find_request(options["request"])
-        return Reply(document=request_shape(request), text=presenting.whole(request))
+        return Reply(document=request_shape(request), text=card.whole(request))

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.syncing import TRIES, Sync
-from runs.console import FaberCommand, Reply
-from runs.domain.numbers import number_of
+from feedback.exchange.sync.watch import TRIES, Sync
+from runs.domain.values.numbers import number_of
+from runs.terminal.console import FaberCommand, Reply
 
 SECONDS = 1.0  # between two looks
 _SHORT = 0.2  # when a directory was in the middle of a change

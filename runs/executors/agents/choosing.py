@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runs.domain import agents
-from runs.domain.agents import Kind
-from runs.domain.workflow import Agent, Step
+from runs.domain.workflow import agents
+from runs.domain.workflow.agents import Kind
+from runs.domain.workflow.definition import Agent, Step
 from runs.executors.orders import Rules
 
 SITE = "FABER_AGENT_COMMAND"

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from runs.domain import usage
-from runs.domain.redaction import redact
-from runs.domain.response_schema import SKILL_RESPONSE
-from runs.domain.results import Result, ResultStatus
+from runs.domain.responses import usage
+from runs.domain.responses.results import Result, ResultStatus
+from runs.domain.responses.schema import SKILL_RESPONSE
+from runs.domain.values.redaction import redact
 from runs.executors.agents.adapters import Call, Said, has, session_name
 from runs.executors.answers import agent_answer, last_envelope, opened, words_of_error
 from runs.executors.orders import Outcome

@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from runs.domain import usage
-from runs.domain.results import Result, ResultStatus
+from runs.domain.responses import usage
+from runs.domain.responses.results import Result, ResultStatus
 from runs.executors.agents.adapters import Call, Said, has, session_name
 from runs.executors.answers import agent_answer, no_answer, reported_error
 from runs.executors.orders import Outcome

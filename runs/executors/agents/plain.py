@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.domain.results import Result
+from runs.domain.responses.results import Result
 from runs.executors.agents.adapters import Call, Said
 from runs.executors.answers import agent_answer
 from runs.executors.orders import Outcome

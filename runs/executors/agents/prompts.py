@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from runs.domain.fencing import WORDS_ARE_DATA
-from runs.domain.response_schema import SKILL_RESPONSE
+from runs.domain.responses.schema import SKILL_RESPONSE
+from runs.domain.values.fencing import WORDS_ARE_DATA
 from runs.executors.agents.remarks import feedback_section
 from runs.executors.orders import Order
 

@@ -4,9 +4,9 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
-from runs.domain.cleaning import one_line
-from runs.domain.fencing import fenced
-from runs.domain.questions import KNOWN_OPTIONS
+from runs.domain.values.cleaning import one_line
+from runs.domain.values.fencing import fenced
+from runs.domain.values.questions import KNOWN_OPTIONS
 
 FOR_THIS_STEP = (
     "Between the <faber-words> marks of this section stands what the person named there says "

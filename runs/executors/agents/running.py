@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from uuid import NAMESPACE_URL, uuid5
 
-from runs.domain.agents import Kind
-from runs.domain.results import Result, failure
+from runs.domain.responses.results import Result, failure
+from runs.domain.workflow.agents import Kind
 from runs.executors.agents.adapters import Adapter, Call
 from runs.executors.agents.choosing import Chosen, choose
 from runs.executors.agents.claude import Claude

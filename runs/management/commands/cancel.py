@@ -2,11 +2,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import engine, permissions, shaping, surroundings
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Invalid, Problem
-from runs.finding import find_run
+from runs import engine
+from runs.accounts import permissions
+from runs.domain.values.errors import Invalid, Problem
+from runs.engine.find import find_run
+from runs.record import run_json
+from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import run_line
+from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -21,7 +24,7 @@ class Command(FaberCommand):
         if not reason:
             raise Invalid([Problem("reason", "say why the run is cancelled")])
         run = find_run(options["run"])
-        actor = surroundings.cli_actor()
+        actor = git.cli_actor()
         permissions.check_may_steer(actor, run)
-        shape = shaping.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
+        shape = run_json.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
         return Reply(document=shape, text=run_line(shape))

@@ -2,12 +2,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import replaying, told
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Invalid, Problem
-from runs.finding import find_run
+from runs.context import history
+from runs.domain.values.errors import Invalid, Problem
+from runs.engine.find import find_run
 from runs.models import Run
 from runs.terminal import packages
+from runs.terminal.console import FaberCommand, Reply
+from runs.worker import replay
 
 
 class Command(FaberCommand):
@@ -31,16 +32,16 @@ class Command(FaberCommand):
             return self._difference(run, *options["diff"])
         number = _number(run) if options["package"] is None else options["package"]
         if options["replay"]:
-            shown = replaying.replay(run, number)
+            shown = replay.replay(run, number)
             return Reply(document=shown.shape(), text=packages.replay_text(run.run_id, shown))
-        package = told.package_of(run, number)
+        package = history.package_of(run, number)
         return Reply(
             document=package.document,
             text=packages.package_text(run.run_id, package, colour=self.in_colour),
         )
 
     def _difference(self, run: Run, old: int, new: int) -> Reply:
-        found = told.compared(run, old, new)
+        found = history.compared(run, old, new)
         return Reply(
             document={"from": old, "to": new, **found.shape()},
             text=packages.comparison_text(old, new, found, colour=self.in_colour),

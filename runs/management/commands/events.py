@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs.console import FaberCommand, Reply
-from runs.finding import find_run
+from runs.engine.find import find_run
 from runs.models import Event
+from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import event_line
 
 

@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs.console import FaberCommand, Reply
-from runs.exporting import export
-from runs.finding import find_run
+from runs.engine.find import find_run
+from runs.record.export import export
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):

@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import accounts
-from runs.console import FaberCommand, Reply
-from runs.domain.events import timestamp
+from runs.accounts import users
+from runs.domain.values.events import timestamp
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
@@ -14,5 +14,5 @@ class Command(FaberCommand):
         parser.add_argument("name", metavar="NAME")
 
     def reply(self, **options: Any) -> Reply:
-        url, expires_at = accounts.login_link(accounts.find(options["name"]))
+        url, expires_at = users.login_link(users.find(options["name"]))
         return Reply(document={"url": url, "expires_at": timestamp(expires_at)}, text=url)

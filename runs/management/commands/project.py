@@ -4,14 +4,16 @@ from typing import Any
 from django import forms
 from django.core.management.base import CommandParser
 
-from runs import permissions, project_settings, surroundings
-from runs.console import FaberCommand, Reply
-from runs.domain.errors import Invalid, Problem
-from runs.domain.ids import check_project
+from runs.accounts import permissions
+from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.ids import check_project
 from runs.models import Project
-from runs.project_forms import ProjectForm
-from runs.project_settings import KEYS
+from runs.pages.projects import settings
+from runs.pages.projects.forms import ProjectForm
+from runs.pages.projects.settings import KEYS
 from runs.terminal import layout
+from runs.terminal.console import FaberCommand, Reply
+from runs.workspaces import git
 
 _WORDS = {True: ("yes", "true", "on", "1"), False: ("no", "false", "off", "0", "")}
 _LABEL = max(map(len, KEYS)) + 2
@@ -38,14 +40,14 @@ class Command(FaberCommand):
                 raise Invalid([Problem("NAME", "say whose settings to change, as ORG/NAME")])
             return self._listed()
         if wanted:
-            permissions.check_may_operate(surroundings.cli_actor())
+            permissions.check_may_operate(git.cli_actor())
             _change(options["name"], _pairs(wanted))
-        project = project_settings.find(options["name"])
-        shape = project_settings.shape(project)
+        project = settings.find(options["name"])
+        shape = settings.shape(project)
         return Reply(document=shape, text=_card(shape))
 
     def _listed(self) -> Reply:
-        shapes = [project_settings.shape(project) for project in Project.objects.order_by("name")]
+        shapes = [settings.shape(project) for project in Project.objects.order_by("name")]
         rows = [
             (shape["name"], _word(shape["worktree"]), _word(shape["exclusive"]), shape["workspace"])
             for shape in shapes
@@ -79,7 +81,7 @@ def _change(name: str, pairs: Mapping[str, str]) -> None:
     """All of it or nothing; a project that nobody knows yet is made with its folder."""
     known = Project.objects.filter(name__iexact=name).first()
     if known is None and not pairs.get("workspace"):
-        project_settings.find(name)  # says that there is none
+        settings.find(name)  # says that there is none
     project = known or Project(name=check_project(name))
     form = ProjectForm(_filled_in(ProjectForm(project=project), pairs), project=project)
     if not form.is_valid():
@@ -90,7 +92,7 @@ def _change(name: str, pairs: Mapping[str, str]) -> None:
         )
     if known is None:
         Project.objects.get_or_create(name=project.name)
-        form.instance = project_settings.find(name)
+        form.instance = settings.find(name)
     form.change()
 
 

@@ -1,8 +1,8 @@
 from typing import Any
 
-from runs.console import FaberCommand, Reply
 from runs.rendering import render
 from runs.terminal import inputs
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):

@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import records
-from runs.console import FaberCommand, Reply, as_text
-from runs.finding import find_run
+from runs.engine.find import find_run
+from runs.record import state_json
+from runs.terminal.console import FaberCommand, Reply, as_text
 
 
 class Command(FaberCommand):
@@ -14,5 +14,5 @@ class Command(FaberCommand):
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
 
     def reply(self, **options: Any) -> Reply:
-        state = records.state_of(find_run(options["run"]))
+        state = state_json.state_of(find_run(options["run"]))
         return Reply(document=state, text=as_text(state))

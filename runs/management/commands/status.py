@@ -3,12 +3,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.dateparse import parse_datetime
 
-from runs import shaping, turns
-from runs.console import FaberCommand, Reply
-from runs.finding import find_run
+from runs.engine import turns
+from runs.engine.find import find_run
+from runs.engine.turns import Wait
 from runs.models import Run
+from runs.record import run_json
 from runs.terminal import layout
-from runs.turns import Wait
+from runs.terminal.console import FaberCommand, Reply
 
 NEWEST = 20
 
@@ -22,11 +23,11 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         if options["run"]:
             run = find_run(options["run"])
-            shape, wait = shaping.run_shape(run), turns.wait_of(run)
+            shape, wait = run_json.run_shape(run), turns.wait_of(run)
             card = layout.run_card(shape, waits=wait.in_full if wait else "")
             return Reply(document=shape, text=card)
         newest = list(Run.objects.select_related("project")[:NEWEST])
-        shapes = shaping.run_shapes(newest)
+        shapes = run_json.run_shapes(newest)
         return Reply(
             document={"items": shapes, "next_cursor": None},
             text=self._table(newest, shapes) if shapes else "There are no runs yet.",

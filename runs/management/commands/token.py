@@ -5,13 +5,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from runs import accounts, tokens
-from runs.console import FaberCommand, Reply
-from runs.domain.actors import Role, Scope
-from runs.domain.errors import Invalid, Problem
-from runs.domain.events import timestamp
+from runs.accounts import tokens, users
+from runs.domain.values.actors import Role, Scope
+from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.events import timestamp
 from runs.models import AccessToken
 from runs.terminal import layout
+from runs.terminal.console import FaberCommand, Reply
 
 MOST_DAYS = 3650
 
@@ -47,7 +47,7 @@ class Command(FaberCommand):
                 return self._list()
 
     def _create(self, options: dict[str, Any]) -> Reply:
-        user = accounts.find(options["user"]) if options["user"] else None
+        user = users.find(options["user"]) if options["user"] else None
         days = options["days"]
         if days is not None and not 1 <= days <= MOST_DAYS:
             raise Invalid([Problem("days", f"is a number from 1 to {MOST_DAYS}")])

@@ -4,11 +4,11 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from runs import accounts
-from runs.console import FaberCommand, Reply
-from runs.domain.actors import Role
-from runs.domain.errors import Invalid, Problem
+from runs.accounts import users
+from runs.domain.values.actors import Role
+from runs.domain.values.errors import Invalid, Problem
 from runs.terminal import inputs
+from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
@@ -26,7 +26,7 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         role = Role(options["role"])
         password = _password() if options["password_stdin"] else None
-        name = accounts.create(options["name"], role=role, password=password).get_username()
+        name = users.create(options["name"], role=role, password=password).get_username()
         hint = "" if password else f" `faber login-link {name}` signs it in."
         return Reply(
             document={"name": name, "role": role.value},

@@ -3,10 +3,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import workflow_files
-from runs.console import FaberCommand, Reply, verdict_reply
-from runs.domain.errors import Invalid
-from runs.domain.merge import make_plan
+from runs.domain.values.errors import Invalid
+from runs.domain.workflow.merge import make_plan
+from runs.terminal.console import FaberCommand, Reply, verdict_reply
+from runs.workflow_files import library
 
 
 class Command(FaberCommand):
@@ -17,7 +17,7 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         try:
-            chain = workflow_files.load_chain(options["file"], workspace=Path.cwd())
+            chain = library.load_chain(options["file"], workspace=Path.cwd())
         except Invalid as error:
             return verdict_reply(error.problems, ())
         try:

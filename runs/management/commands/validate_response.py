@@ -2,10 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs.console import FaberCommand, Reply, verdict_reply
-from runs.domain.errors import Invalid
-from runs.domain.results import check_response, to_json
+from runs.domain.responses.results import check_response, to_json
+from runs.domain.values.errors import Invalid
 from runs.terminal import inputs
+from runs.terminal.console import FaberCommand, Reply, verdict_reply
 
 
 class Command(FaberCommand):

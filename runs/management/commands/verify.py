@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs import conformance
-from runs.console import DONE, FAILED, FaberCommand, Reply
-from runs.finding import find_run
+from runs.engine import conformance
+from runs.engine.find import find_run
+from runs.terminal.console import DONE, FAILED, FaberCommand, Reply
 
 
 class Command(FaberCommand):

@@ -1,0 +1,1 @@
+"""The processes of `up`, `web` and `work`: started, watched, replaced; not what a job does."""

@@ -1,0 +1,66 @@
+"""The process that executes jobs: django-q2's cluster, which ends with whoever started it."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+import django
+from django.utils.module_loading import autodiscover_modules
+
+from faber_site.runtime import memory, processes
+
+# A step may last an hour; whoever asks the cluster to end has been promised seconds. The
+# supervisor is quicker than this; it matters when the supervisor is gone.
+GRACE = 5
+
+_guard = 0  # who started this worker
+
+
+def main() -> None:
+    processes.end_with(int(sys.argv[1]))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
+    django.setup()
+    # Loaded here once, and not by each worker when its first job comes.
+    autodiscover_modules("tasks")
+    from django_q import signals  # noqa: PLC0415  needs the settings
+    from django_q.cluster import Cluster  # noqa: PLC0415
+
+    signals.post_spawn.connect(_worker_starts)
+    signals.pre_execute.connect(_job_starts)
+    signals.post_execute_in_worker.connect(_job_ends)
+    memory.keep_what_is_loaded()  # before it forks, so that the workers share it
+    cluster = Cluster()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        signal.alarm(GRACE)
+        cluster.stop()
+
+    signal.signal(signal.SIGALRM, lambda _number, _frame: processes.kill_session(os.getsid(0)))
+    signal.signal(signal.SIGTERM, end)
+    cluster.start()
+    cluster.sentinel.join()
+
+
+def _worker_starts(**_kwargs: object) -> None:
+    global _guard  # noqa: PLW0603  one per process
+    _guard = os.getppid()
+    processes.call_oneself(processes.IDLE)
+
+
+def _job_starts(**_kwargs: object) -> None:
+    processes.call_oneself(processes.BUSY)
+
+
+def _job_ends(*, task: dict[str, object], **_kwargs: object) -> None:
+    """Also ends a worker whose cluster was retired while it was busy: no job can reach it."""
+    processes.call_oneself(processes.IDLE)
+    if os.getppid() != _guard:
+        from django_q.brokers import get_broker  # noqa: PLC0415  needs the settings
+
+        get_broker().acknowledge(task["ack_id"])
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Looking back: decisions on record, whether the record is whole, and statistics."""

@@ -1,0 +1,154 @@
+"""Finds decisions on record, for the audit page, its CSV and the command line alike."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Q, QuerySet
+
+from feedback.models import FeedbackResponse, InboundComment
+from feedback.requests.request_json import audit_shape
+from runs.models import Project, Run
+
+REFUSALS = 20
+FETCHED = 500  # rows at a time, when all of them are wanted
+
+COLUMNS = (
+    "received_at",
+    "user",
+    "source",
+    "method",
+    "type",
+    "response",
+    "action",
+    "comment",
+    "request_id",
+    "run_id",
+    "project",
+    "state",
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which decisions somebody wants to see; what is empty does not narrow."""
+
+    user: str = ""
+    run: Run | None = None
+    project: str = ""
+    source: str = ""
+    type: str = ""
+    text: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self != Wanted()
+
+
+def decided(wanted: Wanted) -> QuerySet[FeedbackResponse]:
+    """The decisions, oldest first."""
+    exact = {
+        "request__run": wanted.run,
+        "request__type": wanted.type,
+        "provided_by__source": wanted.source,
+        "received_at__gte": wanted.since,
+        "received_at__lt": wanted.until,
+    }
+    rows = FeedbackResponse.objects.filter(**{key: value for key, value in exact.items() if value})
+    if wanted.project:
+        projects = Project.objects.filter(name__iexact=wanted.project)
+        rows = rows.filter(request__run__project__in=projects)
+    if wanted.user:
+        rows = rows.filter(_by(wanted.user))
+    if wanted.text:
+        rows = rows.filter(_said(wanted.text))
+    return rows.order_by("received_at", "pk")
+
+
+def leaf_of(wanted: Wanted, number: str, size: int) -> Page[FeedbackResponse]:
+    """One page of them, newest first."""
+    found = decided(wanted).reverse()
+    leaf = Paginator(found, size).get_page(number)
+    # First the keys, then only these rows: what is skipped is not joined with anything.
+    first = size * (leaf.number - 1)
+    last = min(first + size, leaf.paginator.count)
+    keys = list(found.values_list("pk", flat=True)[first:last])
+    rows = FeedbackResponse.objects.filter(pk__in=keys).order_by("-received_at", "-pk")
+    leaf.object_list = whole(rows)
+    return leaf
+
+
+def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
+    """The same with what a line of the audit tells, and without what only a run needs."""
+    return rows.select_related("request__run__project").only(
+        "response",
+        "action",
+        "comment",
+        "items",
+        "decides",
+        "state",
+        "held_until",
+        "provided_by",
+        "seal",
+        "received_at",
+        "request__request_id",
+        "request__type",
+        "request__prompt",
+        "request__phase",
+        "request__step",
+        "request__run__run_id",
+        "request__run__uuid",
+        "request__run__work_id",
+        "request__run__project__name",
+    )
+
+
+def csv_lines(rows: Iterable[FeedbackResponse], *, ending: str = "\r\n") -> Iterator[str]:
+    """One line after another, the names of the columns first; the whole is never in memory."""
+    writer = csv.writer(_Echo(), lineterminator=ending)
+    yield writer.writerow(COLUMNS)
+    for row in rows:
+        shape = audit_shape(row)
+        yield writer.writerow([harmless(shape[column]) for column in COLUMNS])
+
+
+def harmless(value: object) -> str:
+    """A cell that a spreadsheet would read as a formula is made a text."""
+    text = str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+class _Echo:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _by(name: str) -> Q:
+    return (
+        Q(provided_by__user__iexact=name)
+        | Q(provided_by__account__iexact=name)
+        | Q(user__username__iexact=name)
+    )
+
+
+def _said(text: str) -> Q:
+    return (
+        Q(comment__icontains=text)
+        | Q(response__icontains=text)
+        | Q(request__request_id__icontains=text)
+        | Q(request__prompt__icontains=text)
+        | Q(request__run__run_id__icontains=text)
+        | Q(request__run__work_id__iexact=text.removeprefix("#") or text)
+    )
+
+
+def turned_away() -> list[InboundComment]:
+    """The newest commands on issues that were refused; no decision came of them."""
+    refused = InboundComment.objects.filter(state=InboundComment.State.REFUSED)
+    return list(refused.order_by("-heard_at")[:REFUSALS])

@@ -1,0 +1,107 @@
+"""What the pages that look back are narrowed by; a value nobody knows narrows nothing."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+
+from feedback.audit.decisions import Wanted
+from runs.domain.values.actors import Source
+from runs.domain.values.questions import FeedbackType
+from runs.pages.lists import listing
+from runs.pages.lists.filters import ask_once
+
+CHANNELS = {
+    Source.WEB: "Browser",
+    Source.CLI: "Command line",
+    Source.ISSUE_COMMENT: "Issue comment",
+    Source.API: "API",
+    Source.MCP: "MCP",
+    Source.PARALLEL_COORDINATION: "Batch",
+    Source.POLICY: "Policy",
+}
+PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "all": "All time"}
+DEFAULT_PERIOD = "30"
+
+
+class AuditForm(forms.Form):
+    q = forms.CharField(
+        label="Search",
+        required=False,
+        max_length=250,
+        widget=forms.TextInput(
+            attrs={
+                "type": "search",
+                "placeholder": "Comment, question, request or run",
+                "autocomplete": "off",
+            }
+        ),
+    )
+    user = forms.CharField(
+        label="Who",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"placeholder": "Who", "autocomplete": "off"}),
+    )
+    project = forms.ChoiceField(
+        label="Project",
+        required=False,
+        choices=lambda: [("", "Every project"), *((name, name) for name in listing.projects())],
+    )
+    source = forms.ChoiceField(
+        label="Channel", required=False, choices=[("", "Every channel"), *CHANNELS.items()]
+    )
+    type = forms.ChoiceField(
+        label="Type",
+        required=False,
+        choices=[("", "Every type"), *((kind.value, kind.label) for kind in FeedbackType)],
+    )
+    since = forms.DateField(
+        label="From", required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+    )
+    until = forms.DateField(
+        label="To", required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        ask_once(self)
+
+    @property
+    def wanted(self) -> Wanted:
+        self.is_valid()
+        said = self.cleaned_data
+        return Wanted(
+            text=said.get("q", ""),
+            user=said.get("user", ""),
+            project=said.get("project", ""),
+            source=said.get("source", ""),
+            type=said.get("type", ""),
+            since=_start(said.get("since")),
+            until=_start(said.get("until"), days=1),
+        )
+
+    @property
+    def menus(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name != "q"]
+
+
+class PeriodForm(forms.Form):
+    period = forms.ChoiceField(required=False, choices=PERIODS.items())
+
+    @property
+    def chosen(self) -> str:
+        self.is_valid()
+        return self.cleaned_data.get("period") or DEFAULT_PERIOD
+
+    @property
+    def days(self) -> int:
+        """How far back; nothing for all of it."""
+        return 0 if self.chosen == "all" else int(self.chosen)
+
+
+def _start(day: date | None, *, days: int = 0) -> datetime | None:
+    """The first moment of a day, or of one after it."""
+    if day is None:
+        return None
+    return datetime.combine(day, time.min, UTC) + timedelta(days=days)

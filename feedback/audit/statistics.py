@@ -1,0 +1,265 @@
+"""How long decisions take, who takes them, and what holds everything up now."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
+from math import ceil
+from typing import NamedTuple, TypeVar
+
+from django.db.models import CharField, Count, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Substr
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.values.actors import POLICY
+from runs.domain.values.phases import Phase
+from runs.domain.values.questions import FeedbackType, Gate
+
+MOST = 20_000  # answers read for the figures; the newest count
+SHOWN_DAYS = 30
+NAMED = 5  # open requests named as what holds things up
+PEOPLE = 12
+
+_PENDING = FeedbackRequest.Status.PENDING
+_RETRACTED = FeedbackResponse.State.RETRACTED
+
+GATES = {
+    Gate.PHASE: "Before a phase",
+    Gate.BEFORE_STEP: "Before a step",
+    Gate.AFTER_STEP: "After a step",
+    Gate.WARNING: "On a warning",
+    Gate.FAILURE: "On a failure",
+    Gate.INPUT: "A step’s own question",
+    Gate.CHECK_IN: "Check-in",
+}
+
+
+_Key = TypeVar("_Key")
+_Row = TypeVar("_Row")
+
+
+class Waited(NamedTuple):
+    """One request, as far as the figures need it."""
+
+    gate: str
+    type: str
+    phase: str
+    milliseconds: int
+    is_open: bool
+
+
+class Answer(NamedTuple):
+    name: str
+    decides: bool  # the one that ended the waiting, where several had to answer
+    waited: Waited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """The waiting of one group; open requests count with what they have waited so far."""
+
+    label: str
+    count: int
+    open: int
+    median_ms: int
+    p90_ms: int
+    longest_ms: int
+
+
+@dataclass(slots=True)
+class _Group:
+    times: list[int] = field(default_factory=list)
+    open: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    name: str
+    count: int
+    median_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    by_gate: Sequence[Figure]
+    by_phase: Sequence[Figure]
+    overall: Figure
+    people: Sequence[Person]
+    people_left_out: int
+    days: Sequence[tuple[date, int]]
+    oldest: Sequence[FeedbackRequest]
+    blocking: Sequence[FeedbackRequest]
+    is_cut: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.overall.count or self.people or self.oldest)
+
+
+def statistics(*, since: datetime | None, now: datetime) -> Statistics:
+    """Of what was answered since then, and of everything that is open."""
+    answers, is_cut = _limited(_answers(since))
+    waited = [answer.waited for answer in answers if answer.decides] + _still_open(now)
+    people = by_person((answer.name, answer.waited.milliseconds) for answer in answers)
+    return Statistics(
+        by_gate=grouped(waited, lambda one: (one.gate, one.type), _gate_label),
+        by_phase=_in_order(grouped(waited, lambda one: one.phase, str.capitalize)),
+        overall=_overall(waited),
+        people=people[:PEOPLE],
+        people_left_out=max(0, len(people) - PEOPLE),
+        days=_days(now),
+        oldest=list(_open().order_by("requested_at")[:NAMED]),
+        blocking=list(_open().order_by("-steps_behind", "requested_at")[:NAMED]),
+        is_cut=is_cut,
+    )
+
+
+# Pure: what is made of the values
+
+
+def percentile(ordered: Sequence[int], share: float) -> int:
+    """The nearest rank: a value that really occurred."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0
+
+
+def grouped(
+    waited: Iterable[Waited], key: Callable[[Waited], _Key], label: Callable[[_Key], str]
+) -> list[Figure]:
+    """A figure for each group, the one that waits longest first."""
+    groups: dict[_Key, _Group] = defaultdict(_Group)
+    for one in waited:
+        group = groups[key(one)]
+        group.times.append(one.milliseconds)
+        group.open += one.is_open
+    figures = [figure(label(name), group.times, group.open) for name, group in groups.items()]
+    return sorted(figures, key=lambda one: one.median_ms, reverse=True)
+
+
+def figure(label: str, times: Iterable[int], is_open: int = 0) -> Figure:
+    ordered = sorted(times)
+    return Figure(
+        label=label,
+        count=len(ordered),
+        open=is_open,
+        median_ms=percentile(ordered, 0.5),
+        p90_ms=percentile(ordered, 0.9),
+        longest_ms=ordered[-1] if ordered else 0,
+    )
+
+
+def by_person(answers: Iterable[tuple[str, int]]) -> list[Person]:
+    """Who answers, the busiest first."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for name, milliseconds in answers:
+        times[name].append(milliseconds)
+    people = [
+        Person(name=name, count=len(taken), median_ms=percentile(sorted(taken), 0.5))
+        for name, taken in times.items()
+    ]
+    return sorted(people, key=lambda person: (-person.count, person.name))
+
+
+# What is read
+
+
+def _answers(since: datetime | None) -> Iterator[Answer]:
+    """What people answered, the newest first."""
+    rows = (
+        _given(since)
+        .order_by("-received_at")
+        .values_list(
+            KT("provided_by__user"),
+            "decides",
+            "request__gate",
+            "request__type",
+            "request__phase",
+            _written("request__requested_at"),
+            _written("received_at"),
+        )
+    )
+    read = datetime.fromisoformat
+    for name, decides, gate, kind, phase, start, end in rows[: MOST + 1].iterator():
+        milliseconds = _milliseconds(read(start), read(end))
+        waited = Waited(gate, kind, phase, milliseconds, is_open=False)
+        yield Answer(name or "somebody", decides, waited)
+
+
+def _still_open(now: datetime) -> list[Waited]:
+    asked = FeedbackRequest.objects.filter(status=_PENDING).order_by("requested_at")
+    rows = asked.values_list("gate", "type", "phase", "requested_at")[:MOST]
+    return [
+        Waited(gate, kind, phase, _milliseconds(start, now), is_open=True)
+        for gate, kind, phase, start in rows
+    ]
+
+
+def _given(since: datetime | None) -> QuerySet[FeedbackResponse]:
+    """Answers of people; what a policy approved or its author took back does not count."""
+    given = FeedbackResponse.objects.exclude(state=_RETRACTED).exclude(identity=POLICY.identity)
+    return given.filter(received_at__gte=since) if since else given
+
+
+def _days(now: datetime) -> list[tuple[date, int]]:
+    """Answers of people on each of the last days, the days without one among them."""
+    first = datetime.combine(now.date(), time.min, UTC) - timedelta(days=SHOWN_DAYS - 1)
+    per_day = (
+        _given(first)
+        .order_by()
+        .values_list(Substr(_written("received_at"), 1, len("2026-11-16")))
+        .annotate(Count("pk"))
+    )
+    counts = {date.fromisoformat(day): count for day, count in per_day}
+    days = [first.date() + timedelta(days=number) for number in range(SHOWN_DAYS)]
+    return [(day, counts.get(day, 0)) for day in days]
+
+
+def _open() -> QuerySet[FeedbackRequest]:
+    pending = FeedbackRequest.objects.filter(status=_PENDING).select_related("run__project")
+    return pending.only(
+        "request_id",
+        "type",
+        "prompt",
+        "phase",
+        "step",
+        "reviewers",
+        "steps_behind",
+        "requested_at",
+        "run__run_id",
+        "run__uuid",
+        "run__work_id",
+        "run__project__name",
+    )
+
+
+def _limited(rows: Iterator[_Row]) -> tuple[list[_Row], bool]:
+    kept = list(islice(rows, MOST))
+    return kept, next(rows, None) is not None
+
+
+def _written(field: str) -> Cast:
+    """A moment as the database writes it, in UTC: to read it so is ten times as fast."""
+    return Cast(field, CharField())
+
+
+def _milliseconds(start: datetime, end: datetime) -> int:
+    return max(0, int((end - start).total_seconds() * 1000))
+
+
+def _overall(waited: Iterable[Waited]) -> Figure:
+    known = list(waited)
+    return figure(
+        "Every request", (one.milliseconds for one in known), sum(o.is_open for o in known)
+    )
+
+
+def _gate_label(key: tuple[str, str]) -> str:
+    gate, kind = key
+    return f"{GATES[Gate(gate)]} · {FeedbackType(kind).label}"
+
+
+def _in_order(figures: Iterable[Figure]) -> list[Figure]:
+    """Phases stand as they follow each other, not as they wait."""
+    order = [phase.title for phase in Phase]
+    return sorted(figures, key=lambda one: order.index(one.label) if one.label in order else 99)

@@ -1,0 +1,68 @@
+"""Pages that look back: the audit of decisions, its CSV, and the statistics."""
+
+from datetime import timedelta
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from django_htmx.http import push_url
+
+from feedback.audit import charts, decisions, statistics
+from feedback.audit.charts import Measure
+from feedback.audit.filters import AuditForm, PeriodForm
+from feedback.audit.statistics import Figure
+from runs.pages.addresses import chosen
+from runs.pages.http import PageRequest, page
+
+PER_PAGE = 50
+
+
+@require_safe
+def audit(request: PageRequest) -> HttpResponse:
+    form = AuditForm(request.GET, auto_id="%s")
+    wanted = form.wanted
+    leaf = decisions.leaf_of(wanted, request.GET.get("page", ""), PER_PAGE)
+    context = {
+        "form": form,
+        "leaf": leaf,
+        "is_narrowed": bool(wanted),
+        # Called by the template, which shows them on the whole page only.
+        "turned_away": decisions.turned_away,
+    }
+    response = page(request, "feedback/audit.html", context, part="news")
+    return push_url(response, chosen(request)) if request.htmx else response
+
+
+@require_safe
+def audit_csv(request: PageRequest) -> HttpResponseBase:
+    """Every decision the same form finds, line by line as the database hands them out."""
+    rows = decisions.whole(decisions.decided(AuditForm(request.GET).wanted))
+    lines = decisions.csv_lines(rows.iterator(chunk_size=decisions.FETCHED))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
+    response["Content-Disposition"] = 'attachment; filename="decisions.csv"'
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_safe
+def statistics_page(request: PageRequest) -> HttpResponse:
+    form = PeriodForm(request.GET)
+    now = timezone.now()
+    since = now - timedelta(days=form.days) if form.days else None
+    figures = statistics.statistics(since=since, now=now)
+    days = [(f"{day:%-d %b}", count) for day, count in figures.days]
+    context = {
+        "form": form,
+        "figures": figures,
+        "gates_chart": charts.bars([_measure(one) for one in figures.by_gate]),
+        "phases_chart": charts.bars([_measure(one) for one in figures.by_phase]),
+        "days_chart": charts.columns(days),
+        "most": statistics.MOST,
+    }
+    return page(request, "feedback/statistics.html", context)
+
+
+def _measure(figure: Figure) -> Measure:
+    return Measure(label=figure.label, typical=figure.median_ms, worst=figure.p90_ms)

@@ -1,0 +1,1 @@
+"""Many runs answered together: one page, one text, one comment."""

@@ -1,0 +1,150 @@
+"""Reads a batch in few queries: its runs, what each asks, and what was decided last."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.planning import batch as rules
+from runs.domain.planning import batch_prompt
+from runs.domain.planning.batch import Asked, Member
+from runs.models import Batch, Run
+
+# What tells of a run without its plan, which runs of a batch mostly share.
+_RUN = (
+    "run_id",
+    "uuid",
+    "batch_id",
+    "work_id",
+    "target",
+    "status",
+    "position",
+    "plan_hash",
+    "artifacts",
+    "error",
+    "updated_at",
+    "started_by",
+    "started_by_user_id",
+    "started_by_account",
+)
+_REQUEST = (
+    "request_id",
+    "run_id",
+    "type",
+    "prompt",
+    "options",
+    "context",
+    "phase",
+    "step",
+    "reviewers",
+    "quorum",
+    "seal",
+    "requested_at",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRun:
+    """One run of a batch with what it asks now."""
+
+    run: Run
+    member: Member
+    asked: FeedbackRequest | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRead:
+    batch: Batch
+    rows: Sequence[BatchRun]
+
+    @property
+    def members(self) -> list[Member]:
+        return [row.member for row in self.rows]
+
+    @property
+    def counts(self) -> rules.Counts:
+        return rules.count(self.members)
+
+
+def read(batch: Batch, runs: QuerySet[Run] | None = None) -> BatchRead:
+    """The whole batch, or some of its runs, in the order in which they were started."""
+    found = list((batch.runs.all() if runs is None else runs).only(*_RUN).order_by("pk"))
+    pending = FeedbackRequest.objects.filter(
+        run__batch=batch, status=FeedbackRequest.Status.PENDING
+    ).only(*_REQUEST)
+    asked = {request.run_id: request for request in pending}
+    return BatchRead(batch=batch, rows=[_row(run, asked.get(run.pk)) for run in found])
+
+
+def aggregate(batch: Batch) -> dict[str, object]:
+    """The specification's report, with what a program wants to know of the batch besides."""
+    return {
+        **rules.aggregate(batch.batch_id, read(batch).members, at=timezone.now()),
+        "workflow_id": batch.workflow_id,
+        "project": batch.project.name,
+        "concurrency": batch.concurrency,
+    }
+
+
+def prompt(batch: Batch) -> str:
+    """The aggregated prompt in the layout of the seeds: markdown, and readable as it is."""
+    return batch_prompt.prompt(read(batch).members)
+
+
+def last_decisions(batch: Batch) -> dict[int, FeedbackResponse]:
+    """Run → the decision that counted last."""
+    decided = FeedbackResponse.objects.filter(request__run__batch=batch, decides=True).exclude(
+        state=FeedbackResponse.State.RETRACTED
+    )
+    rows = decided.select_related("request").only(
+        "response",
+        "action",
+        "comment",
+        "skipped",
+        "provided_by",
+        "received_at",
+        "state",
+        "request__request_id",
+        "request__run_id",
+        "request__type",
+    )
+    return {row.request.run_id: row for row in rows.order_by("received_at", "pk")}
+
+
+def _row(run: Run, asked: FeedbackRequest | None) -> BatchRun:
+    return BatchRun(run=run, member=_member(run, asked), asked=asked)
+
+
+def _member(run: Run, asked: FeedbackRequest | None) -> Member:
+    unit = None if run.state.is_final else run.unit
+    return Member(
+        run_id=run.run_id,
+        status=run.state,
+        work_id=run.work_id,
+        target=run.target,
+        phase=unit.phase.value if unit else "",
+        step=unit.step.id if unit else "",
+        error=run.error,
+        artifacts=run.artifacts,
+        asks=_asks(asked) if asked else None,
+    )
+
+
+def _asks(asked: FeedbackRequest) -> Asked:
+    questions = asked.context.get("questions")
+    summary = asked.context.get("summary")
+    return Asked(
+        request_id=asked.request_id,
+        type=asked.feedback_type,
+        prompt=asked.prompt,
+        options=asked.choices,
+        phase=asked.phase,
+        step=asked.step,
+        questions=tuple(
+            str(question.get("question", "")) if isinstance(question, dict) else str(question)
+            for question in (questions if isinstance(questions, list) else ())
+        ),
+        error=summary if isinstance(summary, str) else "",
+    )

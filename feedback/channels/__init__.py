@@ -1,0 +1,1 @@
+"""Ways a request leaves the site, one folder each; `requests.announce` calls them."""

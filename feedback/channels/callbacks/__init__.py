@@ -1,0 +1,1 @@
+"""Programs that are called when their question is settled."""

@@ -1,0 +1,129 @@
+"""Calls the programs whose question is settled; what fails is tried again for about a day."""
+
+import base64
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+from datetime import datetime, timedelta
+from http import HTTPStatus
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from feedback.channels.callbacks import outbound
+from feedback.channels.callbacks.addresses import BadAddress
+from feedback.channels.callbacks.outbound import CallFailed
+from feedback.channels.callbacks.promises import CALL
+from feedback.models import Callback
+from feedback.requests.request_json import request_shape
+from runs.jobs import queue
+
+logger = logging.getLogger(__name__)
+
+# Longer than any call may take: whoever has a call has it alone for this long.
+_TURN = timedelta(minutes=2)
+# How long to wait after each failure; there are so many tries and one more.
+PAUSES = tuple(
+    timedelta(seconds=seconds)
+    for seconds in (10, 30, 120, 300, 900, 3600, 3 * 3600, 6 * 3600, 11 * 3600)
+)
+TRIES = len(PAUSES) + 1
+
+
+def call(callback_pk: int) -> None:
+    """Tell one program what became of its request.
+
+    Whoever is killed between the call and its record makes the call again: the receiver knows
+    it by its id.
+    """
+    callback = _take(callback_pk)
+    if callback is None:
+        return
+    if callback.token is None or callback.token.revoked_at:
+        _stop(callback, "the token that asked was revoked")
+        return
+    body = json.dumps(request_shape(callback.request), ensure_ascii=False).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "FABER",
+        **signed(callback.request.request_id, timezone.now(), body, callback.token.digest),
+    }
+    try:
+        status = outbound.post(callback.url, headers, body)
+    except (BadAddress, CallFailed) as error:
+        _put_off(callback, str(error))
+        return
+    if 200 <= status < 300:
+        _done(callback)
+    elif status == HTTPStatus.GONE:
+        _stop(callback, "it answered 410: nobody wants to be called there any more")
+    else:
+        _put_off(callback, f"it answered {status}{_redirect(status)}")
+
+
+def call_now(callback_pk: int) -> None:
+    """Call at once, also what was given up."""
+    waiting = Callback.objects.filter(pk=callback_pk, delivered_at=None)
+    waiting.update(is_due=True, next_try_at=timezone.now())
+    call(callback_pk)
+
+
+def signed(message_id: str, now: datetime, body: bytes, digest: str) -> dict[str, str]:
+    """The headers of Standard Webhooks; the key is the hash that is kept of the token."""
+    at = str(int(now.timestamp()))
+    content = b".".join((message_id.encode(), at.encode(), body))
+    signature = hmac.digest(bytes.fromhex(digest), content, hashlib.sha256)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": at,
+        "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
+    }
+
+
+def _take(callback_pk: int) -> Callback | None:
+    """The call, unless it is somebody else's turn or nothing is due."""
+    now = timezone.now()
+    due = Callback.objects.filter(pk=callback_pk, is_due=True, next_try_at__lte=now)
+    callback = due.select_related("request__run", "token").first()
+    taken = callback and due.filter(attempts=callback.attempts).update(
+        attempts=callback.attempts + 1, next_try_at=now + _TURN
+    )
+    return callback if taken else None
+
+
+def _done(callback: Callback) -> None:
+    _row(callback).update(is_due=False, delivered_at=timezone.now(), last_error="")
+
+
+def _stop(callback: Callback, why: str) -> None:
+    """For good, and nothing is broken: nobody is to try again."""
+    logger.info("%s is not called any more: %s.", callback.request.request_id, why)
+    _row(callback).update(is_due=False, attempts=0, last_error=why)
+
+
+def _put_off(callback: Callback, why: str) -> None:
+    logger.warning("%s could not be called back: %s.", callback.request.request_id, why)
+    failed = callback.attempts + 1
+    if failed >= TRIES:
+        _row(callback).update(is_due=False, next_try_at=timezone.now(), last_error=why)
+        return
+    next_try = timezone.now() + spread(PAUSES[failed - 1])
+    with transaction.atomic():
+        _row(callback).update(next_try_at=next_try, last_error=why)
+        queue.enqueue_at(next_try, CALL, callback.pk)
+
+
+def _row(callback: Callback) -> QuerySet[Callback]:
+    return Callback.objects.filter(pk=callback.pk)
+
+
+def spread(pause: timedelta) -> timedelta:
+    """A little more or less, so that calls which failed together do not come together again."""
+    return pause * (0.8 + secrets.randbelow(401) / 1000)
+
+
+def _redirect(status: int) -> str:
+    return "; redirects are not followed" if 300 <= status < 400 else ""

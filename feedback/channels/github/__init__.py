@@ -1,0 +1,1 @@
+"""Requests as comments on GitHub issues, and commands that come back the same way."""

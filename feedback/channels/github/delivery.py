@@ -1,0 +1,118 @@
+"""Says on the issue what should be said there: once, and brought up to date in place."""
+
+import hashlib
+import logging
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from feedback.channels.github import replies
+from feedback.channels.github.comments import has_mark
+from feedback.channels.github.outbox import DELIVER
+from feedback.models import Delivery, FeedbackRequest
+from runs import github
+from runs.github import Comment, GitHubError, NotThere
+from runs.jobs import queue
+
+logger = logging.getLogger(__name__)
+
+# Longer than any call may take: whoever has a delivery has it alone for this long.
+_TURN = timedelta(seconds=60)
+_SHORTEST, _LONGEST = timedelta(seconds=5), timedelta(minutes=15)
+_LABEL = "faber:awaiting"
+
+
+def deliver(delivery_pk: int) -> None:
+    """Post or edit one comment; what cannot be done now is tried again later."""
+    delivery = _take(delivery_pk)
+    if delivery is None:
+        return
+    client = github.client()
+    try:
+        body = replies.comment(delivery)
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        if delivery.comment_id is None:
+            earlier = _found(client, delivery)
+            comment = earlier or client.create_comment(delivery.repository, delivery.issue, body)
+            _remember(delivery, comment)
+            if earlier and earlier.body != body:
+                _edit(client, delivery, earlier.id, body)
+        elif delivery.shown != digest:
+            _edit(client, delivery, delivery.comment_id, body)
+        _label(client, delivery)
+    except GitHubError as error:
+        _put_off(delivery, error)
+    else:
+        _done(delivery, digest)
+
+
+def _take(delivery_pk: int) -> Delivery | None:
+    """The delivery, unless it is somebody else's turn or nothing is due."""
+    now = timezone.now()
+    due = Delivery.objects.filter(pk=delivery_pk, is_due=True, next_try_at__lte=now)
+    with transaction.atomic():
+        delivery = due.select_related("request__run__project", "run__project").first()
+        # The turn is written before anything is said: a second try knows that there was a first.
+        taken = delivery and due.filter(attempts=delivery.attempts).update(
+            attempts=delivery.attempts + 1, next_try_at=now + _TURN
+        )
+    return delivery if taken else None
+
+
+def _found(client: github.Client, delivery: Delivery) -> Comment | None:
+    """The comment of an earlier try whose end nobody heard of."""
+    if not delivery.attempts and delivery.version == 1:
+        return None
+    ours = client.login
+    since = delivery.created_at - timedelta(minutes=5)
+    for comment in client.comments_of(delivery.repository, delivery.issue, since=since):
+        if comment.author == ours and has_mark(comment.body, delivery.mark):
+            return comment
+    return None
+
+
+def _edit(client: github.Client, delivery: Delivery, comment_id: int, body: str) -> None:
+    try:
+        client.edit_comment(delivery.repository, comment_id, body)
+    except NotThere:
+        # Somebody deleted it, and it is theirs to do so: it is not posted a second time.
+        logger.info("Comment %s was deleted on GitHub.", delivery.mark)
+
+
+def _remember(delivery: Delivery, comment: Comment) -> None:
+    delivery.comment_id, delivery.comment_url = comment.id, comment.url
+    delivery.save(update_fields=["comment_id", "comment_url"])
+
+
+def _label(client: github.Client, delivery: Delivery) -> None:
+    """The issue shows from afar that it waits, where its project wants that."""
+    request = delivery.request
+    if request is None or not request.run.project.labels_issues:
+        return
+    if request.status == FeedbackRequest.Status.PENDING:
+        client.add_label(delivery.repository, delivery.issue, _LABEL)
+    else:
+        client.remove_label(delivery.repository, delivery.issue, _LABEL)
+
+
+def _done(delivery: Delivery, digest: str) -> None:
+    said = Delivery.objects.filter(pk=delivery.pk)
+    with transaction.atomic():
+        said.update(attempts=0, last_error="", next_try_at=timezone.now(), shown=digest)
+        # Something may have been decided while this was being said: then it is due again.
+        if not said.filter(version=delivery.version).update(is_due=False):
+            queue.enqueue(DELIVER, delivery.pk)
+
+
+def _put_off(delivery: Delivery, error: GitHubError) -> None:
+    wait = _SHORTEST * 2 ** min(delivery.attempts, 10)
+    if error.retry_after is not None:
+        wait = timedelta(seconds=error.retry_after)
+    next_try = timezone.now() + min(max(wait, _SHORTEST), _LONGEST)
+    logger.warning("Comment %s could not be posted: %s", delivery.mark, error)
+    with transaction.atomic():
+        Delivery.objects.filter(pk=delivery.pk).update(
+            next_try_at=next_try, last_error=str(error)[:1000]
+        )
+        queue.enqueue_at(next_try, DELIVER, delivery.pk)

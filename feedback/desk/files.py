@@ -1,0 +1,258 @@
+"""The files a request is about, as a reviewer looks at them: changed, rendered or as source."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from django.utils.http import urlencode
+
+from feedback.desk.forms import RemarkForm
+from feedback.desk.rendered_differences import Pair, compare_rendered
+from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
+from runs import rendering
+from runs.domain.values.actors import Actor
+from runs.domain.values.differences import Difference, Hunk, compare
+from runs.models import Artifact
+
+LINES_AT_ONCE = 2000
+FOLDED_FROM = 4
+LARGEST_COMPARED = 1024 * 1024  # comparing takes as long as the texts are
+
+_MARKDOWN = frozenset({"", ".md", ".markdown"})
+
+
+class View(StrEnum):
+    CHANGES = "changes"  # side by side, rendered
+    LINES = "lines"  # one under the other, as source
+    DOCUMENT = "document"
+    SOURCE = "source"
+
+    @property
+    def label(self) -> str:
+        return {"lines": "Changed lines"}.get(self.value, self.value.capitalize())
+
+    @property
+    def compares(self) -> bool:
+        return self in (View.CHANGES, View.LINES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What somebody asked to see; nonsense shows what everybody sees first."""
+
+    file: str = ""
+    view: str = ""
+    since: str = ""
+    line: int = 0  # where a comment is to be written, without scripts
+    start: int = 1  # the first line of a long source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    number: int
+    text: str
+    remarks: Sequence[ReviewComment] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Neighbouring blocks of two revisions; a long stretch without changes is folded."""
+
+    pairs: Sequence[Pair]
+    is_folded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """One file in one view; what the view does not need is not made."""
+
+    artifact: Artifact
+    view: View
+    views: Sequence[View]
+    earlier: Sequence[Artifact] = ()
+    since: Artifact | None = None
+    rendered: rendering.Rendered | None = None
+    lines: Sequence[SourceLine] = ()
+    line_count: int = 0
+    difference: Difference | None = None
+    groups: Sequence[Group] = ()
+    new_remark: RemarkForm | None = None  # without scripts, at the line the address names
+
+    @property
+    def hunks(self) -> Sequence[Hunk]:
+        return self.difference.hunks if self.difference else ()
+
+    @property
+    def stretches(self) -> Sequence[tuple[int, int]]:
+        """The parts a long source is shown in, by their first and last line."""
+        starts = range(1, self.line_count + 1, LINES_AT_ONCE)
+        return [(first, min(first + LINES_AT_ONCE - 1, self.line_count)) for first in starts]
+
+    @property
+    def line_query(self) -> str:
+        """The address of the field for a comment, but for the line's number."""
+        return f"?{urlencode({'view': View.SOURCE.value, 'file': self.artifact.path})}&line="
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibits:
+    tabs: Sequence[Artifact]
+    shown: Exhibit | None
+    wanted: Wanted
+
+    def __bool__(self) -> bool:
+        return self.shown is not None
+
+
+def exhibits_of(
+    asked: FeedbackRequest, actor: Actor, wanted: Wanted, remarks: Sequence[ReviewComment] = ()
+) -> Exhibits:
+    tabs = list(asked.artifacts.defer("content").order_by("path"))
+    current = next((tab for tab in tabs if tab.path == wanted.file), tabs[0] if tabs else None)
+    if current is None:
+        return Exhibits(tabs=tabs, shown=None, wanted=wanted)
+    on_it = [remark for remark in remarks if remark.path == current.path]
+    return Exhibits(tabs=tabs, shown=_exhibit(asked, current, actor, wanted, on_it), wanted=wanted)
+
+
+def difference_between(old: Artifact, new: Artifact) -> Difference:
+    """What changed from one revision to another; revisions never change, so it is kept."""
+    return _compared(old.text, new.text)
+
+
+def last_seen(asked: FeedbackRequest, actor: Actor, path: str, before: int) -> int:
+    """The revision this person last decided on, else the one before; 0 when there is none."""
+    answers = FeedbackResponse.objects.filter(
+        identity=actor.identity,
+        request__run_id=asked.run_id,
+        request__artifacts__path=path,
+        request__artifacts__revision__lt=before,
+    )
+    newest = answers.order_by("-request__artifacts__revision")
+    seen = newest.values_list("request__artifacts__revision", flat=True).first()
+    return seen or before - 1
+
+
+def _exhibit(
+    asked: FeedbackRequest,
+    artifact: Artifact,
+    actor: Actor,
+    wanted: Wanted,
+    remarks: Sequence[ReviewComment],
+) -> Exhibit:
+    if not artifact.is_text:
+        return Exhibit(artifact=artifact, view=View.SOURCE, views=())
+    revisions = asked.run.revisions.filter(path=artifact.path, revision__lt=artifact.revision)
+    earlier = list(revisions.defer("content").order_by("-revision"))
+    if artifact.size > LARGEST_COMPARED:
+        earlier = []
+    views = list(View) if earlier else [View.DOCUMENT, View.SOURCE]
+    laid_out = rendered(artifact)
+    first = View.SOURCE if laid_out.is_plain else views[0]
+    view = next((each for each in views if each.value == wanted.view), first)
+    since = _since(asked, artifact, actor, wanted, earlier) if view.compares else None
+    if since is not None and not since.is_text:
+        since, view = None, View.DOCUMENT
+    lines = artifact.lines if view is View.SOURCE else []
+    return Exhibit(
+        artifact=artifact,
+        view=view,
+        views=views,
+        earlier=earlier,
+        since=since,
+        rendered=laid_out,
+        lines=_source_lines(lines, wanted, remarks),
+        line_count=len(lines),
+        difference=difference_between(since, artifact) if since else None,
+        groups=_groups(since, artifact) if since and view is View.CHANGES else (),
+        new_remark=_new_remark(artifact, wanted) if view is View.SOURCE else None,
+    )
+
+
+def _new_remark(artifact: Artifact, wanted: Wanted) -> RemarkForm | None:
+    if not wanted.line:
+        return None
+    place = {"path": artifact.path, "revision": artifact.revision, "line": wanted.line}
+    return RemarkForm(initial={**place, "kind": "must"})
+
+
+def _since(
+    asked: FeedbackRequest,
+    artifact: Artifact,
+    actor: Actor,
+    wanted: Wanted,
+    earlier: Sequence[Artifact],
+) -> Artifact | None:
+    chosen = int(wanted.since) if wanted.since.isascii() and wanted.since.isdecimal() else 0
+    if chosen not in {revision.revision for revision in earlier}:
+        chosen = last_seen(asked, actor, artifact.path, artifact.revision)
+    return next((revision for revision in earlier if revision.revision == chosen), None)
+
+
+def _source_lines(
+    lines: Sequence[str], wanted: Wanted, remarks: Sequence[ReviewComment]
+) -> list[SourceLine]:
+    """As many lines as a page can bear, with the one that was asked for among them."""
+    start = (max(1, wanted.line or wanted.start) - 1) // LINES_AT_ONCE * LINES_AT_ONCE
+    at: Mapping[int, list[ReviewComment]] = defaultdict(list)
+    for remark in remarks:
+        at[remark.end_line].append(remark)
+    return [
+        SourceLine(number=number, text=text, remarks=at.get(number, ()))
+        for number, text in enumerate(lines[start : start + LINES_AT_ONCE], start=start + 1)
+    ]
+
+
+def _groups(old: Artifact, new: Artifact) -> list[Group]:
+    pairs = _paired(old.path, old.text, new.path, new.text)
+    groups: list[Group] = []
+    for is_same, neighbours in groupby(pairs, lambda pair: pair.kind == "same"):
+        run = list(neighbours)
+        if not is_same or len(run) <= FOLDED_FROM:
+            groups.append(Group(pairs=run, is_folded=False))
+            continue
+        # What stands right beside a change helps to read it.
+        before = 1 if groups else 0
+        groups.append(Group(pairs=run[:before], is_folded=False))
+        groups.append(Group(pairs=run[before:-1], is_folded=True))
+        groups.append(Group(pairs=run[-1:], is_folded=False))
+    return groups
+
+
+def rendered(artifact: Artifact) -> rendering.Rendered:
+    return _rendered(artifact.path, artifact.text)
+
+
+# A revision never changes, and every reviewer looks at the same few.
+
+
+@lru_cache(maxsize=16)
+def _rendered(path: str, text: str) -> rendering.Rendered:
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in _MARKDOWN:
+        return rendering.render(text)
+    # The fence takes a line that the file does not have.
+    return rendering.render(_fenced(text, suffix[1:]), line_shift=-1)
+
+
+@lru_cache(maxsize=16)
+def _compared(old: str, new: str) -> Difference:
+    return compare(old, new)
+
+
+@lru_cache(maxsize=8)
+def _paired(old_path: str, old: str, new_path: str, new: str) -> tuple[Pair, ...]:
+    before, after = _rendered(old_path, old), _rendered(new_path, new)
+    return compare_rendered(str(before.html), str(after.html), _compared(old, new))
+
+
+def _fenced(text: str, language: str) -> str:
+    """A file that is not markdown is shown as code, in a fence longer than any it holds."""
+    longest = max((len(run) for run in text.split() if set(run) == {"`"}), default=0)
+    fence = "`" * max(3, longest + 1)
+    end = "" if text.endswith("\n") else "\n"
+    return f"{fence}{language}\n{text}{end}{fence}\n"

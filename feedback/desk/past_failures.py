@@ -1,0 +1,87 @@
+"""How the same failure was dealt with before, and whether that helped."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.responses.results import ResultStatus
+from runs.models import StepAttempt
+
+LOOKED_AT = 50
+SHOWN = 5
+
+WORKED, FAILED_AGAIN, OPEN = "worked", "failed again", "not known yet"
+_WORKED = (ResultStatus.SUCCESS.value, ResultStatus.WARNING.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFailure:
+    asked: FeedbackRequest
+    answer: FeedbackResponse
+    ended: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """One way of dealing with it: how often it was chosen, how often the step then worked."""
+
+    response: str
+    times: int
+    worked: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    newest: Sequence[PastFailure] = ()
+    tallies: Sequence[Tally] = ()
+
+
+def memory_of(asked: FeedbackRequest) -> Memory:
+    """What is known about the failure's fingerprint from other requests, newest first."""
+    if not asked.fingerprint:
+        return Memory()
+    same = FeedbackRequest.objects.filter(
+        fingerprint=asked.fingerprint, status=FeedbackRequest.Status.ANSWERED
+    ).exclude(pk=asked.pk)
+    newest = same.select_related("run__project").defer("run__plan", "context")
+    requests = list(newest.prefetch_related("responses").order_by("-requested_at")[:LOOKED_AT])
+    following = _following(requests)
+    past = [
+        PastFailure(asked=request, answer=answer, ended=_ended(following.get(request.pk, "")))
+        for request in requests
+        if (answer := request.decision)
+    ]
+    return Memory(newest=past[:SHOWN], tallies=_tallies(past))
+
+
+def _following(requests: Sequence[FeedbackRequest]) -> dict[int, str]:
+    """The result of the attempt that came after each request, by request."""
+    runs = {request.run_id for request in requests}
+    attempts = StepAttempt.objects.filter(run_id__in=runs, is_hook=False).order_by("id")
+    rows = list(attempts.values_list("id", "run_id", "phase", "step", "result"))
+    found: dict[int, str] = {}
+    for request in requests:
+        place = (request.run_id, request.phase, request.step)
+        later = (
+            result
+            for pk, *at, result in rows
+            if tuple(at) == place and pk > (request.attempt_id or 0)
+        )
+        found[request.pk] = next(later, "")
+    return found
+
+
+def _ended(result: str) -> str:
+    if not result:
+        return OPEN
+    return WORKED if result in _WORKED else FAILED_AGAIN
+
+
+def _tallies(past: Sequence[PastFailure]) -> list[Tally]:
+    times = Counter(each.answer.response for each in past)
+    worked = Counter(each.answer.response for each in past if each.ended == WORKED)
+    return [
+        Tally(response=response, times=count, worked=worked[response])
+        for response, count in times.most_common()
+    ]

@@ -1,0 +1,212 @@
+"""The desk: where one request is read, remarked on, answered, and taken back."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import resolve_url
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect, retarget
+
+from feedback.desk import files, past_failures, review, rounds
+from feedback.desk import page as showing
+from feedback.desk.files import Wanted
+from feedback.desk.forms import AnswerForm
+from feedback.inbox import waiting
+from feedback.models import FeedbackRequest
+from feedback.requests import undo as holding
+from feedback.requests.find import find_request
+from runs.accounts import users
+from runs.domain.values.errors import FaberError, NotFound, Stale
+from runs.engine import conformance
+from runs.pages.http import (
+    STOP_POLLING,
+    PageRequest,
+    SeeOther,
+    download,
+    nothing_new,
+    page,
+    refusing,
+    status_of,
+)
+from runs.pages.sign_in.views import keeping_words
+
+_DESK = "feedback/request.html"
+
+
+@keeping_words
+@require_http_methods(["GET", "HEAD", "POST"])
+@refusing
+def request_page(request: PageRequest, request_id: str) -> HttpResponse:
+    asked = showing.find(request_id)
+    if request.method == "POST":
+        return _answer(request, asked)
+    if request.htmx.target == "standing":
+        return _news(request, asked)
+    return page(request, _DESK, _everything(request, asked), part="exhibits")
+
+
+@require_safe
+@refusing
+def artifact(_request: PageRequest, request_id: str, revision: int, path: str) -> HttpResponse:
+    return download(find_request(request_id).artifacts.all(), revision, path)
+
+
+@require_POST
+@refusing
+def save_draft(request: PageRequest, request_id: str) -> HttpResponse:
+    """Keep what is typed, without a word about it."""
+    asked = find_request(request_id)
+    form = AnswerForm(asked, request.POST)
+    form.check()
+    review.save_draft(asked, request.user, form.draft)
+    if request.htmx:
+        return nothing_new()
+    return SeeOther(resolve_url("request", request_id))
+
+
+@require_safe
+@refusing
+def held(request: PageRequest, request_id: str) -> HttpResponse:
+    """Whether an answer can still be taken back; when it cannot, what came of it."""
+    asked = showing.find(request_id)
+    if any(response.is_held for response in asked.responses.all()):
+        return nothing_new()
+    return _seen_again(request, asked)
+
+
+@require_POST
+@refusing
+def undo(request: PageRequest, request_id: str) -> HttpResponse:
+    review.undo(find_request(request_id), users.actor_of(request.user))
+    # The request is open again: whoever undid it wants to be there, wherever they clicked.
+    return _go_to(request, resolve_url("request", request_id))
+
+
+@require_POST
+@refusing
+def go_now(request: PageRequest, request_id: str) -> HttpResponse:
+    holding.go_now(request_id, users.actor_of(request.user))
+    if not request.htmx:
+        return SeeOther(resolve_url("request", request_id))
+    return _seen_again(request, showing.find(request_id))
+
+
+def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
+    form = AnswerForm(asked, request.POST)
+    actor = users.actor_of(request.user)
+    try:
+        form.check()
+        # Kept with the answer, so that taking it back gives the words back too.
+        review.save_draft(asked, request.user, form.draft)
+        review.send(
+            asked,
+            form.answer,
+            author=request.user,
+            actor=actor,
+            comment=form.words.comment,
+            seal=form.seen,
+        )
+    except FaberError as error:
+        return _refused(request, showing.find(asked.request_id), form, error)
+    answered = showing.find(asked.request_id)
+    if following := _onward(request, answered):
+        return _go_to(request, following)
+    if not request.htmx:
+        return SeeOther(resolve_url("request", asked.request_id))
+    return page(request, _DESK, _everything(request, answered), part="desk")
+
+
+def _onward(request: PageRequest, answered: FeedbackRequest) -> str:
+    """The next request, for whoever works through the inbox; nothing when this was the last."""
+    if not request.POST.get("onward"):
+        return ""
+    following = waiting.following(answered, users.actor_of(request.user))
+    if following is None:
+        return ""
+    query = urlencode({"onward": "1", "done": answered.request_id})
+    return f"{resolve_url('request', following.request_id)}?{query}"
+
+
+def _refused(
+    request: PageRequest, asked: FeedbackRequest, form: AnswerForm, error: FaberError
+) -> HttpResponse:
+    """Say why, at the place that can mend it; what was typed stays on the page."""
+    # What changed is beside the form, so all of it has to be seen again.
+    part = "content" if isinstance(error, Stale) else "desk"
+    context = {**_everything(request, asked, form.kept(asked, error)), "problem": error}
+    response = page(request, _DESK, context, part=part, status=status_of(error))
+    return retarget(response, f"#{part}")
+
+
+def _news(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
+    """What happened to an open request since the page was made; typed words are not touched."""
+    if request.GET.get("v") == showing.version_of(asked):
+        return nothing_new()
+    context = _everything(request, asked)
+    status = 200 if context["desk"].is_open else STOP_POLLING
+    return page(request, _DESK, context, part="news", status=status)
+
+
+def _seen_again(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
+    """The part of the page that told of the answer, told anew."""
+    if request.htmx.target == "done":
+        return page(request, "feedback/_done.html", {"done": _done(request, asked)})
+    response = page(request, _DESK, _everything(request, asked), part="desk")
+    return retarget(response, "#desk")
+
+
+def _go_to(request: PageRequest, address: str) -> HttpResponse:
+    return HttpResponseClientRedirect(address) if request.htmx else SeeOther(address)
+
+
+def _everything(
+    request: PageRequest, asked: FeedbackRequest, form: AnswerForm | None = None
+) -> dict[str, Any]:
+    actor = users.actor_of(request.user)
+    desk = showing.desk(asked, request.user, actor, form)
+    wanted = wanted_by(request.GET)
+    return {
+        "desk": desk,
+        "evidence": showing.evidence_of(asked),
+        "done": _done_before(request),
+        "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
+        # Called by the template, so that a part without them does not make them.
+        "outlook": partial(showing.answer_outlook, asked),
+        "conformance": partial(conformance.shown_of, asked.run),
+        "rounds": partial(rounds.rounds_of, asked),
+        "memory": partial(past_failures.memory_of, asked),
+        "exhibits": partial(files.exhibits_of, asked, actor, wanted, desk.remarks),
+    }
+
+
+def wanted_by(query: Mapping[str, str]) -> Wanted:
+    return Wanted(
+        file=query.get("file", ""),
+        view=query.get("view", ""),
+        since=query.get("since", ""),
+        line=_number(query.get("line", "")),
+        start=_number(query.get("start", "")),
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 8 else 0
+
+
+def _done_before(request: PageRequest) -> showing.Desk | None:
+    """What the person answered just before this page opened by itself."""
+    name = request.GET.get("done", "")
+    if not name:
+        return None
+    try:
+        return _done(request, showing.find(name))
+    except NotFound:
+        return None
+
+
+def _done(request: PageRequest, asked: FeedbackRequest) -> showing.Desk | None:
+    desk = showing.desk(asked, request.user, users.actor_of(request.user))
+    return None if desk.is_open else desk

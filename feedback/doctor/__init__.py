@@ -1,0 +1,1 @@
+"""What is broken, since when, and one safe repair for each."""

@@ -1,0 +1,283 @@
+"""Finds what is broken in the system: each with its cause, its age and one safe repair."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from feedback.channels.callbacks import calls
+from feedback.channels.github import inbound, polling, webhook
+from feedback.channels.github.delivery import deliver
+from feedback.models import (
+    Callback,
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    InboundComment,
+    Listening,
+    Webhook,
+    WriteBack,
+)
+from feedback.requests import undo
+from runs import engine, github
+from runs.domain.values.status import RunStatus
+from runs.engine.change import ADVANCE
+from runs.github import GitHubError, Permission
+from runs.jobs import heartbeat, queue
+from runs.models import Run, StepAttempt
+from runs.workspaces import worktrees
+
+# What is younger is under way, not broken.
+PATIENCE = timedelta(seconds=30)
+WORKTREES_WANTED = timedelta(days=7)
+MOST = 100
+# A call that was given up longer ago than this is history.
+REMEMBERED = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    what: str
+    cause: str
+    since: datetime | None
+    repair: str  # in words; what a person must do when `fix` cannot
+    fix: Callable[[], object] | None = None
+
+
+def findings() -> list[Finding]:
+    return [
+        *_workers(),
+        *_runs(),
+        *_worktrees(),
+        *_answers(),
+        *_returning(),
+        *_comments(),
+        *_calls(),
+        *_github(),
+    ]
+
+
+def repair(found: list[Finding]) -> int:
+    """Do every repair that a program can do; each is what the sweep would do later."""
+    fixes = [finding.fix for finding in found if finding.fix]
+    for fix in fixes:
+        fix()
+    return len(fixes)
+
+
+def _workers() -> Iterator[Finding]:
+    if not heartbeat.worker_is_alive():
+        yield Finding(
+            what="No worker is running",
+            cause="nothing has taken a job lately",
+            since=None,
+            repair="Start one with `faber work` or `faber up`.",
+        )
+
+
+def _runs() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    lost = StepAttempt.objects.filter(
+        status=StepAttempt.Status.RUNNING, is_remote=False, lease_until__lt=before
+    ).select_related("run")
+    for attempt in lost[:MOST]:
+        yield Finding(
+            what=f"{attempt.key} of {attempt.run.run_id} has no heartbeat",
+            cause="its worker stopped reporting",
+            since=attempt.lease_until,
+            repair="Hand the step out again.",
+            fix=partial(engine.bring_back, attempt.run_id),
+        )
+    queued = StepAttempt.objects.filter(
+        status=StepAttempt.Status.QUEUED, is_remote=False, queued_at__lt=before
+    ).select_related("run")
+    for attempt in queued[:MOST]:
+        yield Finding(
+            what=f"{attempt.key} of {attempt.run.run_id} waits for a worker",
+            cause="its job is gone, or every worker is busy",
+            since=attempt.queued_at,
+            repair="Queue it again; a second job finds the step taken.",
+            fix=partial(queue.enqueue, ADVANCE, attempt.run_id),
+        )
+    yield from _idle_runs(before)
+
+
+def _idle_runs(before: datetime) -> Iterator[Finding]:
+    """Runs that should be asking or doing something, and are not."""
+    quiet = Run.objects.filter(updated_at__lt=before, mirrors="").defer("plan")
+    asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
+    for run in asking.exclude(requests__status=FeedbackRequest.Status.PENDING).exclude(
+        requests__responses__state=FeedbackResponse.State.HELD
+    )[:MOST]:
+        yield Finding(
+            what=f"{run.run_id} waits for a decision that nobody is asked for",
+            cause="its request is closed and the run did not go on",
+            since=run.updated_at,
+            repair="Look at the run; an operator may cancel it or run it again.",
+        )
+    doing = quiet.filter(status=RunStatus.IN_PROGRESS.value)
+    for run in doing.exclude(attempts__status__in=StepAttempt.OPEN)[:MOST]:
+        yield Finding(
+            what=f"{run.run_id} is in progress and does nothing",
+            cause="it has no open step",
+            since=run.updated_at,
+            repair="Resume it on its page or with `faber resume`.",
+        )
+
+
+def _worktrees() -> Iterator[Finding]:
+    """Worktrees that nobody works in any more; a fresh one may still be wanted."""
+    before = timezone.now() - WORKTREES_WANTED
+    for run in worktrees.left_behind(MOST):
+        if not run.worktree_kept and (run.completed_at is None or run.completed_at > before):
+            continue
+        yield Finding(
+            what=f"The worktree of {run.run_id} is kept: {worktrees.root_of(run)}",
+            cause=run.worktree_kept or f"the run was {run.state.label}",
+            since=run.completed_at,
+            repair="Save what is in it, then remove it on the page of the run."
+            if run.worktree_kept
+            else "Remove it, unless something in it is not committed; its branch stays.",
+            fix=None if run.worktree_kept else partial(worktrees.discard, run),
+        )
+
+
+def _answers() -> Iterator[Finding]:
+    late = FeedbackResponse.objects.filter(
+        state=FeedbackResponse.State.HELD, held_until__lt=timezone.now() - PATIENCE
+    ).select_related("request")
+    for response in late[:MOST]:
+        yield Finding(
+            what=f"The answer to {response.request.request_id} took no effect",
+            cause="its job is gone",
+            since=response.held_until,
+            repair="Let it take effect.",
+            fix=partial(undo.take_effect, response.pk),
+        )
+
+
+def _returning() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    due = WriteBack.objects.filter(is_due=True, created_at__lt=before)
+    for row in due.select_related("response__request__run").order_by("pk")[:MOST]:
+        request = row.response.request
+        yield Finding(
+            what=f"The answer to {request.request_id} is not in {request.run.mirrors}",
+            cause=row.last_error or "no `faber sync` looks after that directory",
+            since=row.created_at,
+            repair="Start `faber sync` for it; the answer is written once.",
+        )
+
+
+def _comments() -> Iterator[Finding]:
+    before = timezone.now() - PATIENCE
+    for delivery in Delivery.objects.filter(is_due=True, created_at__lt=before)[:MOST]:
+        yield Finding(
+            what=f"The comment {delivery.mark} is not on {_place(delivery)} as it should be",
+            cause=delivery.last_error or "its job is gone",
+            since=delivery.created_at,
+            repair="Try to post it again.",
+            fix=partial(_deliver_now, delivery.pk),
+        )
+    heard = InboundComment.objects.filter(state=InboundComment.State.HEARD, heard_at__lt=before)
+    for comment in heard[:MOST]:
+        yield Finding(
+            what=f"A comment of {comment.author} on {_place(comment)} was not acted on",
+            cause="GitHub could not be asked, or its job is gone",
+            since=comment.heard_at,
+            repair="Act on it.",
+            fix=partial(inbound.act_on, comment.pk),
+        )
+    for kept in Webhook.objects.filter(read_at=None, received_at__lt=before)[:MOST]:
+        yield Finding(
+            what=f"The delivery {kept.delivery_id} was not read",
+            cause="its job is gone",
+            since=kept.received_at,
+            repair="Read it.",
+            fix=webhook.read_new,
+        )
+
+
+def _calls() -> Iterator[Finding]:
+    now = timezone.now()
+    stuck = Q(is_due=True) & (~Q(last_error="") | Q(next_try_at__lt=now - PATIENCE))
+    given_up = Q(is_due=False, attempts__gte=calls.TRIES, next_try_at__gt=now - REMEMBERED)
+    rows = Callback.objects.filter(stuck | given_up, delivered_at=None).select_related("request")
+    for callback in rows.order_by("pk")[:MOST]:
+        yield Finding(
+            what=f"The program that asked {callback.request.request_id} was not called back",
+            cause=callback.last_error or "its job is gone",
+            since=callback.request.closed_at,
+            repair="Call it again."
+            if callback.is_due
+            else f"Nobody tries any more, after {callback.attempts} calls. Call it again.",
+            fix=partial(calls.call_now, callback.pk),
+        )
+
+
+def _github() -> Iterator[Finding]:
+    if not github.is_on():
+        return
+    try:
+        github.client().whoami()
+    except GitHubError as error:
+        yield Finding(
+            what="GitHub does not accept the site",
+            cause=str(error),
+            since=None,
+            repair="Set FABER_GITHUB_TOKEN, or the App's id and key, to ones that work.",
+        )
+    if not settings.FABER_GITHUB_WEBHOOK_SECRET and not settings.FABER_GITHUB_POLL_SECONDS:
+        yield Finding(
+            what="Nobody listens to GitHub comments",
+            cause="no webhook secret is set and polling is off",
+            since=None,
+            repair="Set FABER_GITHUB_WEBHOOK_SECRET or FABER_GITHUB_POLL_SECONDS.",
+        )
+    yield from _unwritable()
+    for listening in Listening.objects.exclude(last_error="")[:MOST]:
+        yield Finding(
+            what=f"The comments of {listening.repository} cannot be read",
+            cause=listening.last_error,
+            since=listening.polled_at,
+            repair="Give the token read access to its issues; then read them again.",
+            fix=partial(polling.poll, listening.pk),
+        )
+
+
+def _unwritable() -> Iterator[Finding]:
+    """Repositories in which the token's owner may not write; what an App may is not asked for."""
+    if settings.FABER_GITHUB_APP_ID:
+        return
+    client = github.client()
+    for listening in Listening.objects.all()[:MOST]:
+        try:
+            allowed = client.permission(listening.repository, client.login)
+        except GitHubError:
+            continue  # told above, or when the comments are read
+        if not allowed.can_write and allowed is not Permission.TRIAGE:
+            yield Finding(
+                what=f"The site may not comment in {listening.repository}",
+                cause=f"{client.login} has the permission “{allowed.value}” there",
+                since=None,
+                repair=f"Give {client.login} write access to {listening.repository}.",
+            )
+
+
+def last_heard() -> datetime | None:
+    """When GitHub's last delivery came."""
+    newest = Webhook.objects.order_by("-received_at").values_list("received_at", flat=True)
+    return newest.first()
+
+
+def _deliver_now(delivery_pk: int) -> None:
+    Delivery.objects.filter(pk=delivery_pk).update(next_try_at=timezone.now())
+    deliver(delivery_pk)
+
+
+def _place(row: Delivery | InboundComment) -> str:
+    return f"{row.repository}#{row.issue}"

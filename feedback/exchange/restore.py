@@ -1,0 +1,154 @@
+"""Makes rows of the record that came with a run directory: as they were where it was written."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from feedback.exchange.extras import (
+    KeptArtifact,
+    KeptBatch,
+    KeptComment,
+    KeptRequest,
+    KeptRun,
+    Record,
+)
+from feedback.exchange.plain_files import read_plain
+from feedback.models import Delivery, FeedbackRequest
+from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.workflow.plan import Plan
+from runs.domain.workflow.problems import Notes
+from runs.engine.artifacts import LARGEST
+from runs.models import Artifact, Batch, Project, Run, StepAttempt
+from runs.record.export import KEPT_FILES, RECORD
+
+
+def check(record: Record, plan: Plan) -> None:
+    """Raises Invalid when parts of the record speak of others that are not there."""
+    notes = Notes()
+    if record.run.position > len(plan.units):
+        notes.refuse("run.position", "is behind the end of the plan")
+    for index, artifact in enumerate(record.artifacts):
+        if not _is_one_of(artifact.attempt, record.attempts):
+            notes.refuse(f"artifacts[{index}].attempt", "is not one of the attempts")
+        if Path(artifact.path).is_absolute() or ".." in Path(artifact.path).parts:
+            notes.refuse(f"artifacts[{index}].path", "leaves the work tree")
+    for index, request in enumerate(record.requests):
+        if not _is_one_of(request.attempt, record.attempts):
+            notes.refuse(f"requests[{index}].attempt", "is not one of the attempts")
+        if not all(_is_one_of(number, record.artifacts) for number in request.artifacts):
+            notes.refuse(f"requests[{index}].artifacts", "are not among the artifacts")
+    if notes.problems:
+        raise Invalid(Problem(f"{RECORD}: {p.place}", p.message) for p in notes.problems)
+
+
+def _is_one_of(number: int | None, values: Sequence[object]) -> bool:
+    return number is None or number < len(values)
+
+
+def contents_of(folder: Path, record: Record) -> dict[str, bytes]:
+    """The kept files by their hash; none at all when their folder was left behind."""
+    if not (folder / KEPT_FILES).is_dir():
+        return {}
+    found: dict[str, bytes] = {}
+    problems: list[Problem] = []
+    for name in dict.fromkeys(artifact.sha256 for artifact in record.artifacts):
+        place = f"{KEPT_FILES}/{name}"
+        try:
+            found[name] = read_plain(folder / place, most=LARGEST)
+        except Invalid as error:
+            problems += [Problem(place, problem.message) for problem in error.problems]
+        else:
+            if hashlib.sha256(found[name]).hexdigest() != name:
+                problems.append(Problem(place, "is not what its name says"))
+    if problems:
+        raise Invalid(problems)
+    return found
+
+
+def fields_of(run: KeptRun, project: Project) -> dict[str, object]:
+    """The columns of a run that its documents cannot tell."""
+    return {
+        **run.model_dump(mode="json", exclude={"batch"}),
+        "batch": _batch(run.batch, project) if run.batch else None,
+    }
+
+
+def _batch(kept: KeptBatch, project: Project) -> Batch:
+    batch, _ = Batch.objects.select_related("project").get_or_create(
+        batch_id=kept.batch_id,
+        defaults={**kept.model_dump(exclude={"batch_id"}), "project": project},
+    )
+    if batch.project != project:
+        raise Refused(f"The batch {batch.batch_id} is already here, of {batch.project.name}.")
+    return batch
+
+
+def restore(run: Run, record: Record, contents: dict[str, bytes]) -> None:
+    """Attempts, revisions and requests of a run that was just made."""
+    attempts = [
+        StepAttempt(
+            run=run,
+            **attempt.model_dump(include={"queued_at", "started_at", "finished_at"}),
+            **attempt.model_dump(mode="json", exclude={"queued_at", "started_at", "finished_at"}),
+        )
+        for attempt in record.attempts
+    ]
+    for attempt in attempts:
+        attempt.save(force_insert=True)
+    revisions = [
+        _revision(run, artifact, attempts, contents.get(artifact.sha256))
+        for artifact in record.artifacts
+    ]
+    for request in record.requests:
+        _request(run, request, attempts, revisions)
+
+
+def _revision(
+    run: Run, kept: KeptArtifact, attempts: Sequence[StepAttempt], content: bytes | None
+) -> Artifact | None:
+    if content is None:
+        return None
+    return run.revisions.create(
+        attempt=None if kept.attempt is None else attempts[kept.attempt],
+        content=content,
+        **kept.model_dump(exclude={"attempt"}),
+    )
+
+
+def _request(
+    run: Run,
+    kept: KeptRequest,
+    attempts: Sequence[StepAttempt],
+    revisions: Sequence[Artifact | None],
+) -> None:
+    times = {"requested_at", "ranked_at", "closed_at"}
+    others = {"attempt", "artifacts", "comment", "responses"}
+    request = FeedbackRequest(
+        run=run,
+        attempt=None if kept.attempt is None else attempts[kept.attempt],
+        **kept.model_dump(include=times),
+        **kept.model_dump(mode="json", exclude=times | others),
+    )
+    request.save(force_insert=True)
+    shown = [revision for number in kept.artifacts if (revision := revisions[number])]
+    if shown:
+        request.artifacts.set(shown)
+    for given in kept.responses:
+        times = {"held_until", "received_at"}
+        request.responses.create(
+            **given.model_dump(include=times), **given.model_dump(mode="json", exclude=times)
+        )
+    if kept.comment:
+        _comment(request, kept.comment)
+
+
+def _comment(request: FeedbackRequest, kept: KeptComment) -> None:
+    """The comment that shows the request stays its comment: it is edited, not posted again."""
+    Delivery.objects.create(
+        kind=Delivery.Kind.REQUEST,
+        mark=request.request_id,
+        request=request,
+        run=request.run,
+        is_due=False,
+        **kept.model_dump(),
+    )

@@ -1,1 +1,0 @@
-"""What people say to FABER on GitHub issues."""

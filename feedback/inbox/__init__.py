@@ -1,0 +1,1 @@
+"""What waits for somebody, in the order it should be answered."""

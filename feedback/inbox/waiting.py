@@ -1,0 +1,221 @@
+"""What waits for somebody: the open requests in the order they should be answered."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
+from django.utils import timezone
+
+from feedback.inbox.filters import Filters
+from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.asker import WEIGHT_OF_A_STEP
+from runs.accounts import permissions
+from runs.domain.values.actors import Actor
+from runs.domain.values.phases import Phase
+from runs.domain.values.questions import FeedbackType
+from runs.models import Run
+
+PER_PAGE = 100
+OVERDUE = timedelta(hours=24)
+
+# What `permissions` looks at.
+_STARTER = ("started_by", "started_by_user_id", "started_by_account")
+_WHO_MAY = ("reviewers", *(f"run__{field}" for field in _STARTER))
+_LISTED = (
+    *_WHO_MAY,
+    "request_id",
+    "type",
+    "prompt",
+    "phase",
+    "step",
+    "steps_behind",
+    "requested_at",
+    "run__run_id",
+    "run__uuid",
+    "run__work_id",
+    "run__project__name",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    asked: FeedbackRequest
+    refusal: str  # why the person who looks may not answer it
+    is_overdue: bool
+
+    @property
+    def audience(self) -> str:
+        return ", ".join(name.removeprefix("group:") for name in self.asked.reviewers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """One type of request: how many there are, and the address that shows only those."""
+
+    type: FeedbackType | None  # None for all of them
+    count: int
+    query: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    leaf: Page[FeedbackRequest]
+    rows: Sequence[Row]
+    chips: Sequence[Chip]
+    filters: Filters
+    projects: Sequence[str]
+    count: int  # of all that are open
+    version: str
+
+    phases = tuple(Phase)
+    minutes_a_step = WEIGHT_OF_A_STEP // timedelta(minutes=1)
+
+    @property
+    def found(self) -> int:
+        return self.leaf.paginator.count
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The open requests of one type in one project."""
+
+    type: str
+    project: str
+    count: int
+    newest: int
+    total: int
+
+
+def inbox(filters: Filters, actor: Actor, page_number: str = "") -> Inbox:
+    everything = _groups()
+    others = _found(filters.of_type(""), actor)
+    by_type = _by_type(filters, others, everything)
+    matching = others.filter(type=filters.type) if filters.type else others
+    paginator = Paginator(matching.select_related("run__project").only(*_LISTED), PER_PAGE)
+    # The chips have counted already.
+    paginator.count = by_type[filters.type] if filters.type else by_type.total()
+    leaf = paginator.get_page(page_number)
+    return Inbox(
+        leaf=leaf,
+        rows=_rows(leaf, actor),
+        chips=_chips(filters, by_type),
+        filters=filters,
+        projects=sorted({group.project for group in everything} | {filters.project} - {""}),
+        count=sum(group.count for group in everything),
+        version=_version(everything),
+    )
+
+
+def version() -> str:
+    """Changes whenever a request is opened or closed."""
+    return _version(_groups())
+
+
+def open_count() -> int:
+    return _open().count()
+
+
+def following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:
+    """The highest-ranked other open request that this person may answer."""
+    others = _not_answered_by(actor).exclude(pk=asked.pk)
+    for other in others.select_related("run__project").only(*_LISTED).iterator(PER_PAGE):
+        if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
+            return other
+    return None
+
+
+def _open() -> QuerySet[FeedbackRequest]:
+    pending = FeedbackRequest.objects.filter(status=FeedbackRequest.Status.PENDING)
+    return pending.order_by("ranked_at", "id")
+
+
+def _not_answered_by(actor: Actor) -> QuerySet[FeedbackRequest]:
+    given = FeedbackResponse.objects.filter(request=OuterRef("pk"), identity=actor.identity)
+    return _open().exclude(Exists(given.exclude(state=FeedbackResponse.State.RETRACTED)))
+
+
+def _groups() -> list[_Group]:
+    known = _open().order_by().values_list("type", "run__project__name")
+    counted = known.annotate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
+    return [_Group(*row) for row in counted]
+
+
+def _version(groups: Sequence[_Group]) -> str:
+    count = sum(group.count for group in groups)
+    newest = max((group.newest for group in groups), default=0)
+    return f"{count}-{newest}-{sum(group.total for group in groups)}"
+
+
+def _found(filters: Filters, actor: Actor) -> QuerySet[FeedbackRequest]:
+    found = _not_answered_by(actor) if filters.mine else _open()
+    if filters.project:
+        found = found.filter(run__project__name=filters.project)
+    if filters.type:
+        found = found.filter(type=filters.type)
+    if filters.phase:
+        found = found.filter(phase=filters.phase)
+    if filters.batch:
+        found = found.filter(run__batch__batch_id=filters.batch)
+    if text := filters.q.removeprefix("#"):
+        found = found.filter(
+            Q(prompt__icontains=text)
+            | Q(run__run_id__icontains=text)
+            | Q(run__work_id__icontains=text)
+            | Q(run__project__name__icontains=text)
+        )
+    return _answerable(found, actor) if filters.mine else found
+
+
+def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[FeedbackRequest]:
+    """`permissions` alone knows who may; it is asked once for all that are alike."""
+    may: dict[tuple[object, ...], bool] = {}
+    allowed = []
+    for pk, reviewers, *starter in requests.values_list("pk", *_WHO_MAY):
+        alike = (*reviewers, *starter)
+        if alike not in may:
+            run = Run(**dict(zip(_STARTER, starter, strict=True)))
+            may[alike] = not permissions.refusal_to_answer(actor, run, reviewers)
+        if may[alike]:
+            allowed.append(pk)
+    return requests.filter(pk__in=allowed)
+
+
+def _by_type(
+    filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_Group]
+) -> Counter[str]:
+    if not (filters.q or filters.phase or filters.batch or filters.mine):
+        counts: Counter[str] = Counter()
+        for group in everything:
+            if filters.project in ("", group.project):
+                counts[group.type] += group.count
+        return counts
+    return Counter(dict(found.order_by().values_list("type").annotate(Count("pk"))))
+
+
+def _chips(filters: Filters, by_type: Counter[str]) -> list[Chip]:
+    shown = [t for t in FeedbackType if by_type[t.value] or t.value == filters.type]
+    return [
+        Chip(
+            type=kind,
+            count=by_type[kind.value] if kind else by_type.total(),
+            query=filters.of_type(kind.value if kind else "").query,
+            is_on=filters.type == (kind.value if kind else ""),
+        )
+        for kind in (None, *shown)
+    ]
+
+
+def _rows(leaf: Page[FeedbackRequest], actor: Actor) -> list[Row]:
+    since = timezone.now() - OVERDUE
+    return [
+        Row(
+            asked=asked,
+            refusal=permissions.refusal_to_answer(actor, asked.run, asked.reviewers),
+            is_overdue=asked.requested_at < since,
+        )
+        for asked in leaf
+    ]

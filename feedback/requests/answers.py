@@ -1,0 +1,231 @@
+"""Records an answer and sends its run on; every channel ends here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from feedback.channels.callbacks import promises
+from feedback.channels.github import outbox
+from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
+from feedback.requests import ledger
+from runs import engine
+from runs.accounts import permissions
+from runs.domain.planning import event_texts
+from runs.domain.values.actors import Actor, Source
+from runs.domain.values.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
+from runs.domain.values.questions import Action, Choice, Gate, resolve
+from runs.jobs import queue
+from runs.models import Run
+from runs.models.prepared import Prepared
+from runs.models.writing import insert, update
+
+TAKE_EFFECT = "feedback.tasks.take_effect"
+
+_LOCKED = Prepared(
+    lambda: (
+        FeedbackRequest.objects.select_for_update(of=("run",))
+        .select_related("run", "attempt", "callback")
+        .filter(request_id="…")
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What was said beside the option."""
+
+    comment: str = ""
+    items: Sequence[Mapping[str, object]] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.comment.strip() or self.items)
+
+
+def respond(
+    request_id: str,
+    answer: str,
+    *,
+    actor: Actor,
+    words: Words | None = None,
+    seal: str = "",
+) -> FeedbackResponse:
+    """Take one answer: first come, first served, bound to what its author saw."""
+    said = words or Words()
+    with transaction.atomic():
+        request, run = locked(request_id)
+        _check_open(request)
+        # Only a quorum leaves a request open with answers that count.
+        earlier = standing(request) if request.quorum > 1 else []
+        permissions.check_may_answer(
+            actor, run, reviewers=request.reviewers, already={each.identity for each in earlier}
+        )
+        if seal and seal != request.seal:
+            raise Stale(seal=request.seal)
+        choice = resolve(request.feedback_type, request.choices, answer)
+        if choice.needs_words and not said:
+            raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
+        decides = _decides(choice, earlier, request.quorum)
+        if decides:
+            _close(request)
+        response = _record(request, choice, said, actor, decides=decides)
+        if response.held_until:
+            queue.enqueue_at(response.held_until, TAKE_EFFECT, response.pk)
+        else:
+            carry_out(run, request, response, actor)
+    return response
+
+
+def locked(request_id: str) -> tuple[FeedbackRequest, Run]:
+    """The request and its run; the run's lock holds for both.
+
+    Whoever waited for the lock sees the run as it is now, but the request as it was before: a
+    request that many may answer is read again, and one that a single answer closes is closed by
+    a conditional update.
+    """
+    request = _LOCKED.first(request_id)
+    if request is None:
+        raise NotFound(f"There is no request {request_id}.")
+    if request.quorum > 1:
+        request.refresh_from_db(fields=["status", "closed_at"])
+    return request, request.run
+
+
+def standing(request: FeedbackRequest) -> list[FeedbackResponse]:
+    """The answers that count: all but those taken back."""
+    return [response for response in request.responses.all() if not response.is_retracted]
+
+
+def _check_open(request: FeedbackRequest) -> None:
+    if request.status == FeedbackRequest.Status.PENDING:
+        return
+    decision = request.decision
+    if decision is None:
+        raise Refused(f"The request {request.request_id} was {request.status}; nothing is asked.")
+    raise AlreadyAnswered(
+        f"Already answered: {decision.who} chose {_shortened(decision.response)} "
+        f"({decision.source}, {decision.received_at:%Y-%m-%d %H:%M:%S} UTC).",
+        who=decision.who,
+        what=decision.response,
+        when=decision.received_at.isoformat(),
+        source=decision.source,
+    )
+
+
+def _close(request: FeedbackRequest) -> None:
+    """One conditional update decides between answers that came at the same time."""
+    still_open = {"id": request.pk, "status": FeedbackRequest.Status.PENDING}
+    request.status, request.closed_at = FeedbackRequest.Status.ANSWERED, timezone.now()
+    closed = {"status": request.status, "closed_at": request.closed_at}
+    if not update(FeedbackRequest, still_open, closed):
+        request.refresh_from_db()
+        _check_open(request)
+    outbox.update(request)
+
+
+def _record(
+    request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, *, decides: bool
+) -> FeedbackResponse:
+    now = timezone.now()
+    held_until = _held_until(now, actor) if decides else None
+    response = FeedbackResponse(
+        request=request,
+        response=choice.response,
+        action=choice.action.value,
+        comment=said.comment.strip(),
+        items=ledger.numbered(said.items),
+        skipped=choice.skipped,
+        decides=decides,
+        state=FeedbackResponse.State.HELD if held_until else FeedbackResponse.State.TAKEN,
+        held_until=held_until,
+        user_id=actor.user_id,
+        identity=actor.identity,
+        provided_by=actor.describe(),
+        seal=request.seal,
+        received_at=now,
+    )
+    insert(response)
+    return response
+
+
+def _held_until(now: datetime, actor: Actor) -> datetime | None:
+    """Only a click in the browser can be taken back; other channels go at once."""
+    if actor.source is not Source.WEB or not settings.FABER_UNDO_SECONDS:
+        return None
+    return now + timedelta(seconds=settings.FABER_UNDO_SECONDS)
+
+
+def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
+    """Going on needs the whole quorum to say the same; any other answer decides alone."""
+    if choice.action is not Action.CONTINUE:
+        return True
+    return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
+
+
+def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+    """Tell of an answer and do what it says; the caller holds the run's lock."""
+    if run.mirrors:
+        _hand_back(response)
+        return
+    action = Action(response.action)
+    received = event_texts.answered(
+        request.feedback_type,
+        response.response,
+        phase=request.phase,
+        step=request.step,
+        request_id=request.request_id,
+        actor=actor,
+    )
+    if not response.decides:
+        engine.tell(run, [received])
+        return
+    approval = event_texts.approval(
+        request.feedback_type,
+        action,
+        phase=request.phase,
+        step=request.step,
+        request_id=request.request_id,
+        response=response.response,
+        actor=actor,
+    )
+    engine.resume(
+        run,
+        after=request.attempt,
+        gate=Gate(request.gate),
+        action=action,
+        approved_gate=request.gate_key,
+        request_id=request.request_id,
+        feedback=_feedback(request, response),
+        told=[received, *approval],
+    )
+    promises.keep_promise(request)
+
+
+def _hand_back(response: FeedbackResponse) -> None:
+    """Another FABER executes the run: its directory is told, and it goes on there."""
+    if response.decides:
+        WriteBack.objects.create(response=response)
+
+
+def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:
+    """What the next step is told of the answer."""
+    told: dict[str, object] = {
+        "request_id": request.request_id,
+        "type": request.type,
+        "response": response.response,
+        "comment": response.comment,
+        "items": response.items,
+        "provided_by": response.provided_by,
+        # The exact step that asked, whatever step hears of it.
+        "resume_point": request.resume_point,
+    }
+    if response.skipped:
+        told["skipped"] = True
+    return told
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"

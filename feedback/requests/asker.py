@@ -1,0 +1,151 @@
+"""Opens requests when a run stops, and withdraws them when it ends."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from django.db.models import FilteredRelation, Q
+from django.utils import timezone
+
+from feedback.channels.callbacks import promises
+from feedback.channels.github import outbox, schedule
+from feedback.exchange import request_record
+from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests import answers, undo
+from feedback.requests.fingerprint import fingerprint
+from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
+from runs.domain.values.actors import POLICY
+from runs.domain.values.ids import make_request_id
+from runs.domain.values.questions import FeedbackType, Question
+from runs.domain.workflow.plan import Unit
+from runs.jobs import queue
+from runs.models import Artifact, Batch, Run
+from runs.models.prepared import Prepared
+from runs.ports import Asking
+
+TELL_BATCH = "feedback.tasks.tell_batch"
+# Each step that waits behind a request counts like this much more waiting.
+WEIGHT_OF_A_STEP = timedelta(minutes=10)
+
+
+def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> str:
+    """Put a question to people, in the transaction that parks its run."""
+    now = timezone.now()
+    behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
+    request = FeedbackRequest(
+        request_id=make_request_id(now, os.urandom(3)),
+        run=run,
+        type=question.type.value,
+        gate=question.gate.value,
+        gate_key=asking.gate_key,
+        attempt=asking.after,
+        prompt=question.prompt,
+        options=[option_shape(option) for option in question.options],
+        context=dict(question.context),
+        phase=unit.phase.value,
+        step=unit.step.id,
+        step_index=unit.index,
+        reviewers=list(question.reviewers) or run.project.reviewers,
+        quorum=question.quorum,
+        steps_behind=behind,
+        fingerprint=_fingerprint(run, unit, question),
+        requested_at=now,
+        ranked_at=now - behind * WEIGHT_OF_A_STEP,
+    )
+    request.seal = seal_of(request, asking.shown, run.plan_hash)
+    request.save(force_insert=True)
+    if asking.shown:
+        request.artifacts.set(asking.shown)
+    outbox.show(request)
+    _tell_batch(run)
+    return request.request_id
+
+
+def _fingerprint(run: Run, unit: Unit, question: Question) -> str:
+    """By what a failure is recognised; nothing for other questions."""
+    if question.type is not FeedbackType.ERROR_RESOLUTION:
+        return ""
+    told = question.context.get("errors")
+    errors = [str(error) for error in told] if isinstance(told, list | tuple) else []
+    return fingerprint(run.workflow_id, unit.key, errors or [question.prompt])
+
+
+def approve_by_policy(request_id: str) -> None:
+    """The workflow allows this gate to be approved without a person; that is on record too."""
+    request = FeedbackRequest.objects.get(request_id=request_id)
+    answers.respond(request_id, request.choices[0].value, actor=POLICY)
+
+
+def withdraw(run: Run, reason: str) -> None:
+    held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
+    undecided = Q(status=FeedbackRequest.Status.PENDING) | Q(pk__in=held.values("request"))
+    requests = list(FeedbackRequest.objects.filter(undecided, run=run))
+    FeedbackRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
+        status=FeedbackRequest.Status.CANCELLED, closed_at=timezone.now()
+    )
+    held.update(state=FeedbackResponse.State.RETRACTED)
+    for request in requests:
+        outbox.update(request)
+        promises.keep_promise(request)
+
+
+def run_moved(run: Run) -> None:
+    outbox.tell_run(run)
+    if run.state.is_final:
+        _tell_batch(run)
+
+
+def _tell_batch(run: Run) -> None:
+    """Have the comment about the whole group say that one of it has stopped."""
+    if run.batch_id and Batch.objects.filter(pk=run.batch_id).exclude(issue="").exists():
+        queue.enqueue(TELL_BATCH, run.batch_id)
+
+
+def catch_up() -> None:
+    undo.catch_up()
+    outbox.catch_up()
+    promises.catch_up()
+    schedule.catch_up()
+
+
+def pending(runs: Sequence[Run]) -> dict[int, str]:
+    waiting = FeedbackRequest.objects.filter(run__in=runs, status=FeedbackRequest.Status.PENDING)
+    return dict(waiting.values_list("run_id", "request_id"))
+
+
+def remembered(
+    run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]
+) -> list[dict[str, object]]:
+    return request_record.remembered(run, attempts=attempts, artifacts=artifacts)
+
+
+_DECISIONS = Prepared(
+    lambda: (
+        FeedbackRequest.objects.filter(run=0)
+        .annotate(
+            decided=FilteredRelation(
+                "responses", condition=Q(responses__decides=True) & ~Q(responses__state="…")
+            )
+        )
+        .order_by("pk")
+        .values_list(*DECISION_FIELDS)
+    )
+)
+
+
+def decisions(run: Run) -> list[dict[str, object]]:
+    rows = _DECISIONS.rows(FeedbackResponse.State.RETRACTED.value, run.pk)
+    return [decision_shape(dict(zip(DECISION_FIELDS, row, strict=True))) for row in rows]
+
+
+def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str) -> str:
+    """A hash of what the reviewer sees and decides on, and of nothing else."""
+    meaning = [
+        request.request_id,
+        [(artifact.path, artifact.revision, artifact.sha256) for artifact in shown],
+        [(option["value"], option["action"]) for option in request.options],
+        plan_hash,
+    ]
+    return hashlib.sha256(json.dumps(meaning, ensure_ascii=False).encode()).hexdigest()

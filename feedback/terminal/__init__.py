@@ -1,0 +1,1 @@
+"""Asking and answering at a terminal: the card of a request, the prompt, staying with a run."""

@@ -1,0 +1,150 @@
+"""Stays with a run until it stops: executes its steps here, asks here, or follows it elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from django.db import transaction
+from django.utils import timezone
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests import answers, undo
+from feedback.requests.answers import Words
+from feedback.terminal.card import where_to_answer
+from feedback.terminal.prompt import Prompter
+from runs import engine
+from runs.domain.values.actors import Actor
+from runs.domain.values.status import RunStatus
+from runs.engine import Claim, recovery, turns
+from runs.jobs import heartbeat
+from runs.models import Event, Run, StepAttempt
+from runs.record import run_json, state_json
+from runs.terminal.console import AWAITING, INTERRUPTED, Reply, exit_code_of
+from runs.terminal.layout import run_line
+from runs.terminal.watching import view_for
+from runs.worker import advance
+
+LOOK_SECONDS = 0.5
+
+
+class Attendant:
+    """Somebody at a terminal, for one run."""
+
+    def __init__(self, actor: Actor, say: Callable[[str], None], *, prompts: bool) -> None:
+        self.worker = advance.worker_name()
+        self._actor = actor
+        self._view = view_for(say)
+        can_ask = prompts and sys.stdin is not None and sys.stdin.isatty()
+        self._prompter = Prompter(self.answer) if can_ask else None
+        self._claim: Claim | None = None
+
+    # In one transaction with the claim: otherwise a worker could take the step in between.
+
+    def answer(self, request: FeedbackRequest, answer: str, comment: str) -> FeedbackResponse:
+        """Record an answer, and keep the step it leads to here."""
+        with transaction.atomic():
+            response = answers.respond(
+                request.request_id,
+                answer,
+                actor=self._actor,
+                words=Words(comment=comment),
+                seal=request.seal,
+            )
+            self._claim = engine.claim(request.run_id, self.worker)
+        return response
+
+    def resume(self, run: Run) -> None:
+        """Send a stopped run on, and keep its step here."""
+        with transaction.atomic():
+            engine.resume_stopped(run.pk, self._actor)
+            self._claim = engine.claim(run.pk, self.worker)
+
+    def attend(self, run: Run, claim: Claim | None = None) -> Reply:
+        """Stay with the run; the reply is what became of it."""
+        self._claim = claim or self._claim
+        self._view.say(f"{run.run_id}\n{state_json.run_url(run)}")
+        code = self._stay(run)
+        shape = run_json.run_shape(run)
+        return Reply(document=shape, text=run_line(shape), exit_code=code)
+
+    def _stay(self, run: Run) -> int:
+        try:
+            while True:
+                claim, self._claim = self._claim, None
+                advance.drive(claim, self._view)
+                run.refresh_from_db()
+                if run.state is RunStatus.AWAITING_FEEDBACK:
+                    if not self._is_decided(run):
+                        return AWAITING
+                elif run.state.is_stopped:
+                    return exit_code_of(run.state)
+                else:
+                    self._claim = engine.claim(run.pk, self.worker) or self._follow(run)
+        except KeyboardInterrupt:
+            self._view.close()
+            self._let_go(run)
+            return INTERRUPTED
+        finally:
+            self._view.close()
+
+    def _is_decided(self, run: Run) -> bool:
+        request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
+        if request is None:  # decided, and about to take effect
+            if not undo.catch_up(run.pk):
+                time.sleep(LOOK_SECONDS)
+            return True
+        if self._prompter and self._prompter.ask(request):
+            return True
+        self._view.say(where_to_answer(request))
+        return False
+
+    def _follow(self, run: Run) -> Claim | None:
+        """Watch a run that somebody else has, until it stops or its step is free."""
+        seen, is_told, reason = run.last_event_id, False, ""
+        while True:
+            reason = self._wait_for_turn(run, reason)
+            attempt = state_json.open_attempt(run)
+            if attempt and _is_free(attempt) and (claim := engine.claim(run.pk, self.worker)):
+                return claim
+            if attempt and attempt.is_remote and not is_told:
+                self._view.say(f"{attempt.key} waits for an executor outside.")
+                is_told = True
+            run.refresh_from_db()
+            seen = self._show_news(run, seen)
+            if run.state.is_stopped:
+                return None
+            time.sleep(LOOK_SECONDS)
+
+    def _wait_for_turn(self, run: Run, told: str) -> str:
+        """Tell whom the run waits for, whenever that changes; where no worker is, let it begin."""
+        reason = str(turns.wait_of(run) or "")
+        if reason:
+            turns.give(run.project_id)
+            if reason != told:
+                self._view.say(reason)
+        return reason
+
+    def _show_news(self, run: Run, seen: int) -> int:
+        for event in Event.objects.filter(run=run, number__gt=seen).order_by("number"):
+            self._view.event(event.document)
+            seen = event.number
+        return seen
+
+    def _let_go(self, run: Run) -> None:
+        resume = f"`faber resume {run.short_id}`"
+        run.refresh_from_db()
+        if run.state is RunStatus.PENDING:
+            self._view.say(f"The run goes on waiting for its turn; {resume} follows it.")
+        elif not recovery.release(self.worker):
+            self._view.say(f"The run goes on without this terminal; {resume} follows it.")
+        elif heartbeat.worker_is_alive():
+            self._view.say("The step was stopped; a worker will do it again.")
+        else:
+            self._view.say(f"The step was stopped; {resume} does it again.")
+
+
+def _is_free(attempt: StepAttempt) -> bool:
+    if attempt.is_remote:
+        return False
+    is_queued = attempt.status == StepAttempt.Status.QUEUED
+    return is_queued or bool(attempt.lease_until and attempt.lease_until < timezone.now())

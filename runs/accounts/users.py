@@ -1,0 +1,110 @@
+"""Accounts, their roles, and the one-time links that sign somebody in."""
+
+from datetime import datetime, timedelta
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, User
+from django.core import signing
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
+
+LINK_LASTS = timedelta(minutes=10)
+_SALT = "faber.login-link"
+
+
+def create(name: str, *, role: Role, password: str | None = None) -> User:
+    """A new account in one role; without a password it can sign in by link only."""
+    users = get_user_model()
+    if users.objects.filter(username__iexact=name).exists():
+        raise Refused(f"There is already an account {name}.")
+    try:
+        users.username_validator(name)
+    except ValidationError as error:
+        problem = Problem("name", f"{name!r} is not an account name. {' '.join(error.messages)}")
+        raise Invalid([problem]) from error
+    with transaction.atomic():
+        user = users.objects.create_user(username=name, password=password)
+        set_role(user, role)
+    return user
+
+
+def set_role(user: User, role: Role) -> None:
+    user.groups.set([Group.objects.get(name=role.value)])
+    user.is_staff = role in (Role.OPERATOR, Role.ADMIN)
+    user.is_superuser = role is Role.ADMIN
+    user.save(update_fields=["is_staff", "is_superuser"])
+
+
+def first_account() -> User:
+    """The account the first start signs in with; made when there is none."""
+    first = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
+    return first or create("admin", role=Role.ADMIN)
+
+
+def find(name: str) -> User:
+    user = get_user_model().objects.filter(username__iexact=name).first()
+    if user is None:
+        raise NotFound(f"There is no account {name}.")
+    return user
+
+
+def of_github_login(login: str) -> User | None:
+    """The account that is linked to a GitHub login, else the one of the same name."""
+    people = get_user_model().objects.filter(is_active=True)
+    if apps.is_installed("allauth.socialaccount"):
+        links = import_string("allauth.socialaccount.models.SocialAccount").objects
+        owners = links.filter(provider="github", extra_data__login__iexact=login).values("user")
+        if linked := people.filter(pk__in=owners).first():
+            return linked
+    return people.filter(username__iexact=login).first()
+
+
+def actor_of(user: User, source: Source = Source.WEB, method: str = "session") -> Actor:
+    return Actor(
+        name=user.get_username(),
+        email=user.email,
+        source=source,
+        method=method,
+        user_id=user.pk,
+        groups=frozenset(user.groups.values_list("name", flat=True)),
+    )
+
+
+def login_link(user: User) -> tuple[str, datetime]:
+    """A link that signs this account in once, and the moment it stops working."""
+    token = signing.dumps([user.pk, _fingerprint(user)], salt=_SALT, compress=True)
+    return f"{settings.FABER_BASE_URL}/login/link/{token}/", timezone.now() + LINK_LASTS
+
+
+def owner_of_link(token: str) -> User:
+    """Whom a link would sign in; nothing changes yet."""
+    try:
+        user_pk, fingerprint = signing.loads(token, salt=_SALT, max_age=LINK_LASTS)
+    except signing.BadSignature as error:
+        raise Refused("This sign-in link is not valid any more. Ask for a new one.") from error
+    user = get_user_model().objects.filter(pk=user_pk, is_active=True).first()
+    if user is None or _fingerprint(user) != fingerprint:
+        raise Refused("This sign-in link was used already. Ask for a new one.")
+    return user
+
+
+def spend_link(token: str) -> User:
+    """Use a link up: of two who press at once, one gets in."""
+    user = owner_of_link(token)
+    used = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
+    if not used.update(last_login=timezone.now()):
+        raise Refused("This sign-in link was used already. Ask for a new one.")
+    return user
+
+
+def _fingerprint(user: User) -> str:
+    """Changes with every sign-in and every new password, and with it the link dies."""
+    seen = user.last_login.isoformat() if user.last_login else "never"
+    return signing.Signer(salt=_SALT).signature(f"{user.pk}:{seen}:{user.password}")[:16]

@@ -1,0 +1,1 @@
+"""What a run does next, what it asks, and what its history tells about how it stands."""

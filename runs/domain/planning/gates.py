@@ -1,0 +1,227 @@
+"""The questions a run stops with: what each gate asks, and with which options."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from runs.domain.responses.results import Result
+from runs.domain.values.questions import (
+    SKIP_QUESTION,
+    FeedbackType,
+    Gate,
+    Option,
+    Question,
+    make_option,
+    options_of,
+)
+from runs.domain.workflow.definition import Step
+from runs.domain.workflow.plan import Plan, Unit
+
+
+def before_phase(plan: Plan, at: int) -> Question:
+    unit = plan.units[at]
+    return Question(
+        type=FeedbackType.APPROVAL,
+        gate=Gate.PHASE,
+        prompt=f"Approve starting the {unit.phase.title} phase?",
+        options=_described(
+            options_of(FeedbackType.APPROVAL), f"Start the {unit.phase.title} phase"
+        ),
+        context={"summary": plan.phase(unit.phase).description},
+        reviewers=unit.step.reviewers,
+        quorum=unit.step.quorum,
+    )
+
+
+def before_step(plan: Plan, at: int) -> Question:
+    """A step that must be confirmed, or that an approval was asked for by its id."""
+    step = plan.units[at].step
+    asked = FeedbackType.CONFIRMATION if step.confirm else FeedbackType.APPROVAL
+    if step.confirm and step.approval_type and not step.requires_approval:
+        asked = step.approval_type
+    own = step.options if not step.requires_approval else ()
+    return Question(
+        type=asked,
+        gate=Gate.BEFORE_STEP,
+        prompt=f"Go ahead with “{step.title}”?",
+        options=_described(_options(asked, step, own), f"Execute “{step.title}”"),
+        context={"summary": step.description},
+        reviewers=step.reviewers,
+        quorum=step.quorum,
+    )
+
+
+def after_step(plan: Plan, at: int, result: Result) -> Question:
+    step = plan.units[at].step
+    asked = step.approval_type or FeedbackType.APPROVAL
+    return Question(
+        type=asked,
+        gate=Gate.AFTER_STEP,
+        prompt=f"Please review the result of “{step.title}”."
+        if asked is FeedbackType.REVIEW
+        else f"“{step.title}” is done. How should the run go on?",
+        options=_described(_options(asked, step, step.options), _next(plan, at)),
+        context=_shown(result),
+        reviewers=step.reviewers,
+        quorum=step.quorum,
+    )
+
+
+def after_success(plan: Plan, at: int, result: Result) -> Question:
+    """`on_success: prompt`: the author wants a word before the run goes on."""
+    return Question(
+        type=FeedbackType.APPROVAL,
+        gate=Gate.AFTER_STEP,
+        prompt=f"“{plan.units[at].step.title}” is done. Continue?",
+        options=_described(options_of(FeedbackType.APPROVAL), _next(plan, at)),
+        context=_shown(result),
+    )
+
+
+def check_in(plan: Plan, at: int, result: Result) -> Question:
+    return Question(
+        type=FeedbackType.APPROVAL,
+        gate=Gate.CHECK_IN,
+        prompt=f"Check-in after “{plan.units[at].step.title}”. Continue?",
+        options=_described(options_of(FeedbackType.APPROVAL), _next(plan, at)),
+        context=_shown(result),
+    )
+
+
+def on_warning(plan: Plan, at: int, result: Result) -> Question:
+    return Question(
+        type=FeedbackType.SELECTION,
+        gate=Gate.WARNING,
+        prompt=f"“{plan.units[at].step.title}” ended with warnings: {result.message}",
+        options=tuple(
+            make_option(FeedbackType.SELECTION, name) for name in ("continue", "fix", "stop")
+        ),
+        context=_shown(result),
+    )
+
+
+def on_failure(plan: Plan, at: int, result: Result) -> Question:
+    return Question(
+        type=FeedbackType.ERROR_RESOLUTION,
+        gate=Gate.FAILURE,
+        prompt=f"“{plan.units[at].step.title}” failed: {result.message}",
+        options=options_of(FeedbackType.ERROR_RESOLUTION),
+        context=_shown(result),
+    )
+
+
+def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
+    pending = result.pending_input
+    asked = _input_type(result)
+    step = plan.units[at].step
+    options = _options(asked, step, step.options if asked is not FeedbackType.CLARIFICATION else ())
+    if pending.get("can_proceed_without") and "skip" not in {option.value for option in options}:
+        options = (*options, SKIP_QUESTION)
+    return Question(
+        type=asked,
+        gate=Gate.INPUT,
+        prompt=str(pending.get("reason") or result.message),
+        options=options,
+        context={**_shown(result), "questions": questions_in(pending)},
+        reviewers=step.reviewers,
+    )
+
+
+def on_context(unit: Unit, source: str, why: str) -> Question:
+    """A source of the context is there and cannot be read: the step waits for a word."""
+    said = {
+        "retry": "Try to read it again",
+        "continue": f"Go on without the {source}, in this step and those behind it",
+        "abort": "Cancel this workflow run",
+    }
+    return Question(
+        type=FeedbackType.ERROR_RESOLUTION,
+        gate=Gate.INPUT,
+        prompt=f"“{unit.step.title}” waits: {why}",
+        options=tuple(
+            make_option(FeedbackType.ERROR_RESOLUTION, name, description=description)
+            for name, description in said.items()
+        ),
+        context={"summary": why, "context_source": source},
+    )
+
+
+def _input_type(result: Result) -> FeedbackType:
+    named = result.details.get("input_type")
+    try:
+        asked = FeedbackType(str(named)) if named else FeedbackType.CLARIFICATION
+    except ValueError:
+        return FeedbackType.CLARIFICATION
+    # A choice between nothing cannot be made; the words still can be given.
+    return FeedbackType.CLARIFICATION if asked is FeedbackType.SELECTION else asked
+
+
+def questions_in(pending: Mapping[str, object]) -> list[dict[str, object]]:
+    """The step's questions as a form: each with an id, its words and its choices."""
+    given = pending.get("questions")
+    items: Iterable[object] = given if isinstance(given, list | tuple) else ()
+    form: list[dict[str, object]] = []
+    for number, item in enumerate(items, start=1):
+        if isinstance(item, Mapping):
+            choices = item.get("options")
+            form.append(
+                {
+                    "id": str(item.get("id") or f"q{number}"),
+                    "question": str(item.get("question", "")),
+                    "options": [str(c) for c in choices] if isinstance(choices, list) else [],
+                }
+            )
+        else:
+            form.append({"id": f"q{number}", "question": str(item), "options": []})
+    return form
+
+
+def _options(asked: FeedbackType, step: Step, own: tuple[object, ...]) -> tuple[Option, ...]:
+    if not own:
+        return options_of(asked)
+    return tuple(
+        make_option(asked, option.value, action=option.action, description=option.description)
+        for option in step.options
+    )
+
+
+def _described(options: tuple[Option, ...], consequence: str) -> tuple[Option, ...]:
+    """Say beside the option that goes on where it goes on to."""
+    return tuple(
+        replace(option, description=consequence)
+        if option.value in ("approve", "confirm")
+        else option
+        for option in options
+    )
+
+
+def _next(plan: Plan, at: int) -> str:
+    if at + 1 >= len(plan.units):
+        return "Complete the workflow"
+    here, following = plan.units[at], plan.units[at + 1]
+    if here.phase is following.phase:
+        return f"Continue with “{following.step.title}”"
+    return f"Continue to {following.phase.title} phase"
+
+
+def _shown(result: Result) -> dict[str, object]:
+    """What a reviewer is told about a step's result; empty parts are left out."""
+    shown: dict[str, object] = {
+        "summary": result.message,
+        "errors": list(result.errors),
+        "warnings": list(result.warnings),
+        "error_analysis": result.error_analysis,
+        "warning_analysis": result.warning_analysis,
+        "suggested_fixes": list(result.suggested_fixes),
+        "output_tail": result.details.get("output_tail"),
+        "artifact_path": result.details.get("artifact_path") or result.details.get("spec_path"),
+    }
+    return {key: value for key, value in shown.items() if value}
+
+
+def gate_key(unit: Unit, question: Question, *, round_number: int) -> str:
+    """What an approval is remembered under; a confirmation holds for one round of the loop only."""
+    if question.gate is Gate.PHASE:
+        return f"phase:{unit.phase}"
+    if question.type is FeedbackType.CONFIRMATION:
+        return f"confirm:{unit.key}#{round_number}"
+    return f"step:{unit.key}"

@@ -1,0 +1,40 @@
+"""The skill response as a JSON schema, for those who make one."""
+
+from runs.domain.responses.rules import LONGEST, ResultStatus
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+_QUESTION = {
+    "type": "object",
+    "properties": {"id": _TEXT, "question": _TEXT, "options": _TEXTS},
+    "required": ["question"],
+    "additionalProperties": False,
+}
+
+# Flat, and without a choice between shapes: some programs that check answers know no more.
+SKILL_RESPONSE: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": [status.value for status in ResultStatus]},
+        "message": {"type": "string", "maxLength": LONGEST["message"]},
+        "details": {"type": "object"},
+        "errors": _TEXTS,
+        "warnings": _TEXTS,
+        "error_analysis": {"type": "string", "maxLength": LONGEST["error_analysis"]},
+        "warning_analysis": {"type": "string", "maxLength": LONGEST["warning_analysis"]},
+        "suggested_fixes": _TEXTS,
+        "pending_input": {
+            "type": "object",
+            "properties": {
+                "reason": _TEXT,
+                "questions": {"type": "array", "items": _QUESTION},
+                "can_proceed_without": {"type": "boolean"},
+            },
+            "required": ["questions"],
+            "additionalProperties": False,
+        },
+    },
+    "required": ["status", "message"],
+    "additionalProperties": False,
+}

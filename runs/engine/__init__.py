@@ -1,0 +1,37 @@
+"""Every change of a run: started, claimed, settled, resumed, cancelled, and recovered."""
+
+from runs.engine.lifecycle import (
+    Claim,
+    Start,
+    Worktree,
+    begin,
+    bring_back,
+    cancel,
+    claim,
+    holds_plan,
+    keep,
+    kept_to_plan,
+    resume,
+    resume_stopped,
+    settle,
+    start,
+    tell,
+)
+
+__all__ = [
+    "Claim",
+    "Start",
+    "Worktree",
+    "begin",
+    "bring_back",
+    "cancel",
+    "claim",
+    "holds_plan",
+    "keep",
+    "kept_to_plan",
+    "resume",
+    "resume_stopped",
+    "settle",
+    "start",
+    "tell",
+]

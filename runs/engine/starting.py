@@ -1,0 +1,179 @@
+"""Turns a wish to run a workflow into a run: finds the files, makes the plan, starts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from django.utils.module_loading import import_string
+
+from runs import engine
+from runs.accounts import permissions
+from runs.domain.values.actors import Actor
+from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.values.ids import check_project, check_work_id
+from runs.domain.workflow.definition import AutonomyLevel
+from runs.domain.workflow.merge import make_plan
+from runs.domain.workflow.plan import Plan
+from runs.engine import Claim, turns
+from runs.models import Project, Run, places
+from runs.workflow_files import library
+from runs.workflow_files.library import BUNDLED, LoadedChain
+from runs.workspaces import git, worktrees
+
+# Bundled workflows that bring a workspace of their own, and who makes it.
+_OWN_WORKSPACE = {BUNDLED / "demo.yaml": "runs.demo.with_scratch"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody asks for, as they wrote it."""
+
+    workflow: str
+    workspace: Path
+    project: str = ""
+    work_id: str = ""
+    target: str = ""
+    autonomy: str = ""
+    phases: tuple[str, ...] = ()
+    step: str = ""
+    prompt: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | None]:
+    return turns.start(prepare(wish, actor), worker=worker)
+
+
+def prepare(wish: Wish, actor: Actor) -> engine.Start:
+    """All that a run is started with, read and checked; no run is made yet."""
+    permissions.check_may_start(actor)
+    workspace = wish.workspace.resolve()
+    if not workspace.is_dir():
+        raise Invalid([Problem("workspace", f"{workspace} is not a folder")])
+    chain = library.load_chain(wish.workflow, workspace=workspace)
+    plan = _plan(chain, wish)
+    work_id = check_work_id(wish.work_id)
+    placed = _placed(chain, replace(wish, workspace=workspace))
+    # Before the project, which is made when nobody knows it: what is refused leaves nothing.
+    worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
+    return engine.Start(
+        plan=plan,
+        project=_project(placed),
+        workspace=placed.workspace,
+        worktree=worktree,
+        workflow_ref=_reference(chain, wish.workflow),
+        work_id=work_id,
+        target=wish.target,
+        prompt=wish.prompt,
+        inputs=placed.inputs,
+        environment=git.environment(placed.workspace),
+        actor=actor,
+    )
+
+
+def rerun(
+    original: Run,
+    actor: Actor,
+    *,
+    autonomy: str = "",
+    phases: tuple[str, ...] = (),
+    worker: str = "",
+) -> tuple[Run, Claim | None]:
+    """A new run with the same parameters, on a plan made anew from the workflow as it is now."""
+    permissions.check_may_steer(actor, original)
+    workspace = original.home
+    if not workspace.is_dir():
+        raise Refused(f"The workspace {workspace} of that run is gone.")
+    wish = Wish(
+        workflow=_found_again(original.workflow_ref),
+        workspace=workspace,
+        project=original.project.name,
+        autonomy=autonomy or original.autonomy,
+        phases=phases or tuple(original.phases),
+        inputs=original.inputs,
+    )
+    chain = library.load_chain(wish.workflow, workspace=workspace)
+    plan = _plan(chain, wish)
+    placed = _placed(chain, wish)
+    worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
+    changes = {"autonomy": autonomy, "phases": list(phases)}
+    order = engine.Start(
+        plan=plan,
+        project=original.project,
+        workspace=placed.workspace,
+        worktree=worktree,
+        workflow_ref=original.workflow_ref,
+        work_id=original.work_id,
+        target=original.target,
+        prompt=original.prompt,
+        inputs=placed.inputs,
+        environment=git.environment(placed.workspace),
+        actor=actor,
+        rerun_of=original,
+        changes={key: value for key, value in changes.items() if value},
+    )
+    return turns.start(order, worker=worker)
+
+
+def brings_workspace(workflow: str) -> bool:
+    """Whether this bundled workflow makes the folder it works in by itself."""
+    return any(path.stem == workflow for path in _OWN_WORKSPACE)
+
+
+def _plan(chain: LoadedChain, wish: Wish) -> Plan:
+    return make_plan(
+        chain.workflows,
+        autonomy=_autonomy(wish.autonomy),
+        phases=wish.phases,
+        step=wish.step,
+    ).plan
+
+
+def _placed(chain: LoadedChain, wish: Wish) -> Wish:
+    """The wish with the workspace its steps will find, and its project's name."""
+    if maker := _OWN_WORKSPACE.get(chain.path) if chain.path else None:
+        bring: Callable[[Wish], Wish] = import_string(maker)
+        wish = bring(wish)
+    named = wish.project or git.project_name(wish.workspace)
+    return replace(wish, project=check_project(named))
+
+
+def _autonomy(named: str) -> AutonomyLevel | None:
+    if not named:
+        return None
+    try:
+        return AutonomyLevel(named)
+    except ValueError:
+        accepted = ", ".join(AutonomyLevel)
+        problem = Problem("autonomy", f"{named!r} is not a level; use one of {accepted}")
+        raise Invalid([problem]) from None
+
+
+def _project(wish: Wish) -> Project:
+    """The project by name, whatever its case; a new name makes a new project."""
+    return Project.objects.get_or_create(
+        name__iexact=wish.project,
+        defaults={"name": wish.project, "workspace": places.stored(wish.workspace)},
+    )[0]
+
+
+def _worktree(plan: Plan, wish: Wish, *, is_own: bool) -> engine.Worktree | None:
+    """Whether the run gets a worktree of its own; raises when it should and cannot."""
+    if is_own or plan.worktree is False:
+        return None  # a workspace that was made for this run is its own already
+    known = Project.objects.filter(name__iexact=wish.project).first()
+    if not (plan.worktree or (known and known.worktree)):
+        return None
+    inside = worktrees.check(wish.workspace, known.base_branch if known else "")
+    return engine.Worktree(inside=inside)
+
+
+def _reference(chain: LoadedChain, workflow: str) -> str:
+    """How a rerun finds the workflow again: a file by its full path, an id as it is."""
+    if chain.path is None or not Path(workflow).suffix:
+        return workflow
+    return places.stored(chain.path.resolve())
+
+
+def _found_again(reference: str) -> str:
+    return str(places.found(reference)) if Path(reference).suffix else reference

@@ -1,0 +1,207 @@
+"""The only door to the job queue: a job is a row of the caller's own transaction."""
+
+import logging
+import os
+import socket
+import time
+from datetime import datetime
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connections
+from django.db.models import Min
+from django.utils import timezone
+from django_q.brokers.orm import ORM
+from django_q.conf import Conf
+from django_q.models import OrmQ
+from django_q.tasks import async_task
+
+from runs.jobs import wakeup
+from runs.models.prepared import Prepared
+from runs.models.writing import update
+
+logger = logging.getLogger(__name__)
+
+Job = tuple[int, str]
+
+# On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
+_QUEUE_AND_RING = """
+    WITH queued AS (
+        INSERT INTO django_q_ormq (key, payload, lock) VALUES (%s, %s, %s) RETURNING id
+    )
+    SELECT id, pg_notify(%s, '') FROM queued
+"""
+_TAKE = """
+    UPDATE django_q_ormq SET lock = %s WHERE id = (
+        SELECT id FROM django_q_ormq WHERE key IN (%s, %s) AND lock <= %s
+        ORDER BY key DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) RETURNING id, payload
+"""
+
+
+def enqueue(function: str, *ids: int) -> None:
+    """Have a worker call the function, once the caller's transaction commits."""
+    # By position only: async_task takes keywords such as `group` and `timeout` for itself.
+    async_task(function, *ids)
+
+
+def enqueue_at(moment: datetime, function: str, *ids: int) -> None:
+    """Have a worker call the function when the moment has come."""
+    async_task(function, *ids, broker=_LaterBroker(moment))
+
+
+def waiting_since() -> datetime | None:
+    """When the oldest job that no cluster has taken yet was queued; None when none waits."""
+    oldest: datetime | None = (
+        _rows(Conf.CLUSTER_NAME)
+        .filter(lock__lte=timezone.now())
+        .aggregate(oldest=Min("lock"))["oldest"]
+    )
+    return oldest
+
+
+# The own queue has the longer name: "-key" puts a beat before the waiting jobs.
+_WAITING = Prepared(
+    lambda: (
+        _jobs().filter(key__in=["…", "…@…"], lock__lte=timezone.now()).order_by("-key", "id")[:1]
+    ),
+    using=Conf.ORM,
+)
+
+
+# A cluster also reads a queue that is its own, so that a beat cannot be answered by another one.
+
+
+def enqueue_for(session: int, function: str) -> None:
+    """Have the cluster with this session, and no other, call the function."""
+    async_task(function, cluster=_own_queue(session))
+
+
+def is_answered(session: int) -> bool:
+    """Whether the cluster has taken, executed and acknowledged all that was meant for it."""
+    return not _rows(_own_queue(session)).exists()
+
+
+def remind(session: int) -> None:
+    """Ring again for what the cluster has not answered; it is a write, as its answer would be."""
+    own = _own_queue(session)
+    _rows(own).update(key=own)
+    wakeup.ring(Conf.ORM)
+
+
+def forget(session: int) -> None:
+    """Remove what a cluster that is gone will not answer any more."""
+    _rows(_own_queue(session)).delete()
+
+
+class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
+    """django-q2's queue in the database: in order, and woken by a bell instead of polling."""
+
+    _bell: wakeup.Bell | None = None
+    _bell_of = 0
+    _is_down = False
+
+    def enqueue(self, task: str) -> int:
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._enqueue_ringing(task)
+        number: int = super().enqueue(task)
+        wakeup.ring(Conf.ORM)
+        return number
+
+    def _enqueue_ringing(self, task: str) -> int:
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute(_QUEUE_AND_RING, [self.list_key, task, timezone.now(), wakeup.CHANNEL])
+            number: int = cursor.fetchone()[0]
+        return number
+
+    def dequeue(self) -> list[Job] | None:
+        """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
+        time.sleep(0)  # lets the thread go first that hands the job before on to a worker
+        try:
+            # The ear before the look: a job that comes between the two still rings.
+            ear = self._ear()
+            taken = self._take()
+            self._is_down = False
+            if not taken:
+                ear.wait(Conf.POLL)
+        except (InterfaceError, OperationalError) as error:
+            # django-q2's pusher would sleep ten seconds and end itself.
+            self._wait_for_the_database(error)
+            return None
+        return taken
+
+    def close(self) -> None:
+        if self._bell and self._bell_of == os.getpid():
+            self._bell.close()
+        self._bell = None
+
+    def _ear(self) -> wakeup.Bell:
+        if self._bell is None or self._bell_of != os.getpid():
+            _commit_without_waiting()
+            self._bell = wakeup.listen(Conf.ORM)
+            self._bell_of = os.getpid()
+        return self._bell
+
+    def _take(self) -> list[Job]:
+        queues = (self.list_key, _own_queue(os.getsid(0)))
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._take_at_once(*queues)
+        # An update takes the only lock of SQLite even when nothing waits, so look first.
+        while True:
+            row = _WAITING.first(*queues, timezone.now())
+            if row is None:
+                return []
+            same = {"id": row.pk, "lock": row.lock}
+            if update(OrmQ, same, {"lock": self.timeout(row)}, using=Conf.ORM):
+                return [(row.pk, row.payload)]
+
+    def _take_at_once(self, *queues: str) -> list[Job]:
+        now = timezone.now()
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute(_TAKE, [self.timeout(None), *queues, now])
+            taken: list[Job] = cursor.fetchall()
+        return taken
+
+    def _wait_for_the_database(self, error: Exception) -> None:
+        if not self._is_down:
+            logger.warning("The job queue cannot be read: %s", error)
+        self._is_down = True
+        self.close()
+        connections[Conf.ORM].close()
+        time.sleep(Conf.POLL)
+
+
+class _LaterBroker(WokenBroker):
+    """Puts a job into the queue that no pusher sees before its time."""
+
+    def __init__(self, moment: datetime) -> None:
+        super().__init__()
+        self._moment = moment
+
+    def enqueue(self, task: str) -> int:
+        # A job is hidden while it is locked, whoever locked it.
+        row = _jobs().create(key=self.list_key, payload=task, lock=self._moment)
+        number: int = row.pk
+        return number
+
+
+def _own_queue(session: int) -> str:
+    return f"{Conf.CLUSTER_NAME}@{socket.gethostname()[:60]}:{session}"
+
+
+def _rows(key: str) -> Any:
+    return _jobs().filter(key=key)
+
+
+def _jobs() -> Any:  # a query set of OrmQ, which has no types
+    return OrmQ.objects.using(Conf.ORM)
+
+
+def _commit_without_waiting() -> None:
+    """The pusher only marks jobs as taken: one that a power cut gives back is taken again."""
+    connection = connections[Conf.ORM]
+    relaxed = {
+        "postgresql": "SET synchronous_commit TO off",
+        "sqlite": "PRAGMA synchronous=NORMAL",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(relaxed[connection.vendor])

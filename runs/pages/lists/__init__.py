@@ -1,0 +1,1 @@
+"""The list of runs: what it is narrowed by, and how it is found."""

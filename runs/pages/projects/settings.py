@@ -1,0 +1,49 @@
+"""Finds projects and changes what is set for them."""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from runs.domain.values.errors import NotFound
+from runs.engine import turns
+from runs.models import Project
+
+Json = dict[str, object]
+
+# What can be set, in the order it is shown in.
+KEYS = (
+    "workspace",
+    "base_branch",
+    "worktree",
+    "exclusive",
+    "agent",
+    "context_tokens",
+    "context_bytes",
+    "reviewers",
+    "tells_runs",
+    "labels_issues",
+    "github_allow",
+)
+
+
+def find(name: str) -> Project:
+    found = Project.objects.filter(name__iexact=name.strip()).first()
+    if found is None:
+        raise NotFound(f"There is no project {name!r}.")
+    return found
+
+
+def change(project: Project, values: Mapping[str, object]) -> None:
+    """Set what was checked before; runs that need not wait any more begin with it."""
+    with transaction.atomic():
+        kept = turns.locked(project.pk)
+        for key, value in values.items():
+            setattr(kept, key, value)
+        kept.save(update_fields=list(values))
+        turns.give(project.pk)
+
+
+def shape(project: Project) -> Json:
+    """The settings as programs read them."""
+    values: Json = {key: getattr(project, key) for key in KEYS}
+    return {"name": project.name, **values, "workspace": str(project.folder or "") or None}

@@ -1,0 +1,1 @@
+"""The page of one run, with its files, outputs and context packages."""

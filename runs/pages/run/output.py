@@ -1,0 +1,88 @@
+"""What one execution of a step printed, as much of it as a page can hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models.functions import Length, Right
+
+from runs.domain.responses import usage
+from runs.domain.values.errors import NotFound
+from runs.models import Run, StepAttempt, StepOutput
+
+SHOWN_CHARACTERS = 200_000
+STREAMS = {"stdout": "Standard output", "stderr": "Standard error"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    name: str
+    title: str
+    text: str  # its end, when it is longer than a page can hold
+    length: int
+
+    @property
+    def is_cut(self) -> bool:
+        return self.length > len(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    run: Run
+    attempt: StepAttempt
+    title: str
+    streams: Sequence[Stream]
+
+    @property
+    def goes_on(self) -> bool:
+        return self.attempt.status in StepAttempt.OPEN
+
+    @property
+    def cost(self) -> str:
+        return usage.spoken(self.attempt.usage)
+
+    @property
+    def version(self) -> str:
+        return f"{self.attempt.status}-{sum(stream.length for stream in self.streams)}"
+
+
+def printed(run: Run, attempt_pk: int) -> Printed:
+    attempt = _attempt(run, attempt_pk)
+    keys = {unit.key: unit.step.title for unit in run.frozen_plan.units}
+    return Printed(
+        run=run,
+        attempt=attempt,
+        title=keys.get(attempt.key, attempt.step),
+        streams=_streams(attempt),
+    )
+
+
+def whole(run: Run, attempt_pk: int, stream: str) -> tuple[str, str]:
+    """Everything that was kept of one stream, and what to call the file."""
+    attempt = _attempt(run, attempt_pk)
+    kept = StepOutput.objects.filter(attempt=attempt).values_list(stream, flat=True).first()
+    if kept is None:
+        raise NotFound(f"Nothing that {attempt} printed was kept.")
+    return kept, f"{attempt.phase}-{attempt.step}-{attempt.number}-{stream}.txt"
+
+
+def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
+    attempt = run.attempts.filter(pk=attempt_pk).first()
+    if attempt is None:
+        raise NotFound(f"The run {run.run_id} has no such attempt.")
+    return attempt
+
+
+def _streams(attempt: StepAttempt) -> list[Stream]:
+    if attempt.progress:
+        text = attempt.progress
+        return [Stream(name="", title="The last lines so far", text=text, length=len(text))]
+    # The database cuts: an output may be larger than a page, and than it is good to fetch.
+    parts = [part for name in STREAMS for part in (Right(name, SHOWN_CHARACTERS), Length(name))]
+    kept = StepOutput.objects.filter(attempt=attempt).values_list(*parts).first()
+    if kept is None:
+        return []
+    return [
+        Stream(name=name, title=title, text=text, length=length)
+        for (name, title), text, length in zip(STREAMS.items(), kept[::2], kept[1::2], strict=True)
+        if length
+    ]

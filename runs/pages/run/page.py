@@ -1,0 +1,192 @@
+"""What the page of a run shows, read in few queries and handed on as values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from runs.accounts import permissions
+from runs.context import history
+from runs.context.history import Told
+from runs.domain.responses import usage
+from runs.domain.values.actors import Actor
+from runs.domain.values.status import RunStatus
+from runs.domain.workflow.plan import Unit
+from runs.engine import conformance
+from runs.engine.conformance import Conformance
+from runs.jobs import heartbeat
+from runs.models import Artifact, Run, StepAttempt, StepOutput
+from runs.pages.run import place as whereabouts
+from runs.pages.run import timeline
+from runs.pages.run.event_log import Chronicle, chronicle
+from runs.pages.run.place import Whereabouts
+from runs.pages.run.timeline import PhaseShown
+from runs.ports import asker
+from runs.record import state_json
+
+LONGEST_CHAIN = 10
+_DONE = ("completed", "skipped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands now, as far as a small part of a page can tell."""
+
+    run: Run
+    unit: Unit | None
+    phases: Sequence[PhaseShown]
+    attempt: StepAttempt | None
+    asks: Mapping[str, object] | None  # the decision the run waits for
+    version: str
+    lacks_worker: bool
+
+    @property
+    def waits_outside(self) -> bool:
+        """Whether the step is for an executor that has not fetched it yet."""
+        return self.attempt is not None and self.attempt.is_remote and _is_queued(self.attempt)
+
+    @property
+    def goes_on(self) -> bool:
+        return not self.run.rests
+
+    @property
+    def total(self) -> int:
+        return len(self.run.frozen_plan.step_keys)
+
+    @property
+    def done(self) -> int:
+        steps = [step for phase in self.phases if not phase.left_out for step in phase.steps]
+        return sum(1 for step in steps if not step.kind and step.status in _DONE)
+
+    @property
+    def worked_ms(self) -> int:
+        return sum(phase.worked_ms for phase in self.phases)
+
+    @property
+    def waited_ms(self) -> int:
+        return sum(phase.waited_ms for phase in self.phases)
+
+    @property
+    def cost(self) -> str:
+        """What the run's agents say they cost."""
+        made = (made for phase in self.phases for step in phase.steps for made in step.attempts)
+        return usage.spoken(usage.total(each.attempt.usage for each in made))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKept:
+    """A path with every revision of it, newest first."""
+
+    path: str
+    revisions: Sequence[Artifact]
+
+    @property
+    def newest(self) -> Artifact:
+        return self.revisions[0]
+
+    @property
+    def older(self) -> Sequence[Artifact]:
+        return self.revisions[1:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunShown:
+    """Everything on the page of one run."""
+
+    progress: Progress
+    conformance: Conformance
+    decisions: Sequence[Mapping[str, object]]
+    files: Sequence[FileKept]
+    packages: Sequence[Told]  # newest first
+    chronicle: Chronicle
+    earlier: Sequence[Run]  # what this run repeats, the first one first
+    later: Sequence[Run]
+    place: Whereabouts
+    may_steer: bool
+
+
+def version_of(run: Run, attempt: StepAttempt | None) -> str:
+    """Changes with every event, and with every line the running step prints."""
+    printed = crc32(attempt.progress.encode()) if attempt else 0
+    return f"{run.last_event_id}-{run.status}-{printed:x}"
+
+
+def version(run: Run) -> str:
+    return version_of(run, state_json.open_attempt(run))
+
+
+def progress_of(run: Run) -> Progress:
+    return _progress(run, _attempts(run), asker().decisions(run))
+
+
+def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -> RunShown:
+    decisions, packages = asker().decisions(run), history.listed(run)
+    return RunShown(
+        progress=_progress(run, _attempts(run), decisions, packages),
+        conformance=conformance.shown_of(run),
+        decisions=decisions[::-1],
+        files=_files(run),
+        packages=packages[::-1],
+        chronicle=chronicle(run, kind=kind, everything=all_events),
+        earlier=_earlier(run),
+        later=list(_named().filter(rerun_of=run).order_by("pk")),
+        place=whereabouts.of(run, actor),
+        may_steer=not run.mirrors and permissions.may_steer(actor, run),
+    )
+
+
+def _progress(
+    run: Run,
+    attempts: Sequence[StepAttempt],
+    decisions: Sequence[Mapping[str, object]],
+    packages: Sequence[Told] = (),
+) -> Progress:
+    attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
+    numbers = {each.attempt.pk: each.number for each in packages}
+    return Progress(
+        run=run,
+        unit=None if run.state is RunStatus.COMPLETED else run.unit,
+        phases=timeline.phases_of(run, attempts, decisions, now=timezone.now(), packages=numbers),
+        attempt=attempt,
+        asks=next((d for d in decisions if d["status"] == "pending"), None),
+        version=version_of(run, attempt),
+        lacks_worker=_is_for_a_worker(attempt) and not heartbeat.worker_is_alive(),
+    )
+
+
+def _is_queued(attempt: StepAttempt) -> bool:
+    return attempt.status == StepAttempt.Status.QUEUED
+
+
+def _is_for_a_worker(attempt: StepAttempt | None) -> bool:
+    return attempt is not None and _is_queued(attempt) and not attempt.is_remote
+
+
+def _attempts(run: Run) -> list[StepAttempt]:
+    kept = Exists(StepOutput.objects.filter(attempt=OuterRef("pk")))
+    rows = run.attempts.defer("feedback", "failure_context", "files", "baseline").annotate(
+        has_output=kept
+    )
+    return list(rows.order_by("id"))
+
+
+def _files(run: Run) -> list[FileKept]:
+    by_path: dict[str, list[Artifact]] = {}
+    for artifact in run.revisions.defer("content").order_by("path", "-revision"):
+        by_path.setdefault(artifact.path, []).append(artifact)
+    return [FileKept(path=path, revisions=kept) for path, kept in by_path.items()]
+
+
+def _named() -> QuerySet[Run]:
+    return Run.objects.only("run_id", "uuid", "status", "created_at", "rerun_of_id")
+
+
+def _earlier(run: Run) -> list[Run]:
+    chain: list[Run] = []
+    before = run.rerun_of_id
+    while before and len(chain) < LONGEST_CHAIN:
+        chain.append(_named().get(pk=before))
+        before = chain[-1].rerun_of_id
+    return chain[::-1]

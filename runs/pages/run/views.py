@@ -1,0 +1,169 @@
+"""Pages of runs."""
+
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import resolve_url
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import push_url
+
+from runs import engine
+from runs.accounts import permissions, users
+from runs.engine import starting
+from runs.engine.find import find_run
+from runs.models import Run
+from runs.pages.addresses import chosen
+from runs.pages.http import (
+    STOP_POLLING,
+    PageRequest,
+    SeeOther,
+    download,
+    fresh,
+    nothing_new,
+    page,
+    refusing,
+)
+from runs.pages.lists import listing
+from runs.pages.lists.filters import CancelForm, SearchForm
+from runs.pages.run import artifact as files
+from runs.pages.run import output as printed
+from runs.pages.run import page as showing
+from runs.record import state_json
+from runs.workspaces import worktrees
+
+
+@require_safe
+def run_list(request: PageRequest) -> HttpResponse:
+    """The list; a poll names the version it has and a search does not."""
+    seen = request.GET.get("v")
+    if request.htmx and seen == listing.newest():
+        return nothing_new()
+    form = SearchForm(request.GET, auto_id="%s")
+    wanted = form.wanted
+    listed = listing.listed(wanted, request.GET.get("page", ""))
+    context = {
+        "form": form,
+        "listed": listed,
+        "leaf": listed.leaf,
+        "is_narrowed": bool(wanted),
+        "may_start": permissions.may_start(users.actor_of(request.user)),
+    }
+    response = page(request, "runs/list.html", context, part="news")
+    return push_url(response, chosen(request)) if request.htmx and not seen else response
+
+
+@require_safe
+@refusing
+def run_page(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    if request.htmx:
+        return _news(request, run)
+    return page(request, "runs/run.html", _everything(request, run))
+
+
+@require_safe
+@refusing
+def state(_request: PageRequest, run_id: str) -> HttpResponse:
+    document = state_json.state_of(find_run(run_id))
+    return fresh(JsonResponse(document, json_dumps_params={"indent": 2, "ensure_ascii": False}))
+
+
+@require_safe
+@refusing
+def artifact(_request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
+    return download(find_run(run_id).revisions.all(), revision, path)
+
+
+@require_safe
+@refusing
+def file_page(request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
+    run = find_run(run_id)
+    source = request.GET.get("view") == "source"
+    shown = files.file_of(run, revision, path, source=source)
+    return page(request, "runs/file.html", {"run": run, "file": shown, "is_source": source})
+
+
+@require_safe
+@refusing
+def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
+    shown = printed.printed(find_run(run_id), attempt_pk)
+    if request.htmx and request.GET.get("v") == shown.version:
+        return nothing_new()
+    status = 200 if shown.goes_on or not request.htmx else STOP_POLLING
+    return page(request, "runs/output.html", {"printed": shown}, part="output", status=status)
+
+
+@require_safe
+@refusing
+def output_file(_request: PageRequest, run_id: str, attempt_pk: int, stream: str) -> HttpResponse:
+    text, name = printed.whole(find_run(run_id), attempt_pk, stream)
+    # A browser saves it and never runs it, whatever the step printed.
+    headers = {
+        "Content-Disposition": content_disposition_header(True, name) or "attachment",
+        "X-Content-Type-Options": "nosniff",
+    }
+    kept = text.encode(errors="replace")
+    return fresh(HttpResponse(kept, content_type="text/plain; charset=utf-8", headers=headers))
+
+
+@require_POST
+@refusing
+def cancel(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    actor = users.actor_of(request.user)
+    permissions.check_may_steer(actor, run)
+    form = CancelForm(request.POST)
+    if not form.is_valid():
+        return page(request, "runs/run.html", _everything(request, run, form), status=422)
+    engine.cancel(run.pk, reason=form.cleaned_data["reason"], actor=actor)
+    return SeeOther(resolve_url("run", run_id))
+
+
+@require_POST
+@refusing
+def resume(request: PageRequest, run_id: str) -> HttpResponse:
+    run = find_run(run_id)
+    actor = users.actor_of(request.user)
+    permissions.check_may_steer(actor, run)
+    engine.resume_stopped(run.pk, actor)
+    return SeeOther(resolve_url("run", run_id))
+
+
+@require_POST
+@refusing
+def rerun(request: PageRequest, run_id: str) -> HttpResponse:
+    again, _ = starting.rerun(find_run(run_id), users.actor_of(request.user))
+    return SeeOther(resolve_url("run", again.run_id))
+
+
+@require_POST
+@refusing
+def remove_worktree(request: PageRequest, run_id: str) -> HttpResponse:
+    permissions.check_may_operate(users.actor_of(request.user))
+    worktrees.remove(find_run(run_id))
+    return SeeOther(resolve_url("run", run_id))
+
+
+def _news(request: PageRequest, run: Run) -> HttpResponse:
+    """What changed since the version the page shows; polling stops when the run rests."""
+    if request.GET.get("v") == showing.version(run):
+        return nothing_new()
+    status = STOP_POLLING if run.rests else 200
+    if request.htmx.target == "progress":
+        context = {"progress": showing.progress_of(run)}
+        return page(request, "runs/_progress.html", context, status=status)
+    return page(request, "runs/run.html", _everything(request, run), part="live", status=status)
+
+
+def _everything(
+    request: PageRequest, run: Run, cancel_form: CancelForm | None = None
+) -> dict[str, Any]:
+    actor = users.actor_of(request.user)
+    kind, all_events = request.GET.get("kind", ""), request.GET.get("events") == "all"
+    return {
+        "shown": showing.shown(run, actor, kind=kind, all_events=all_events),
+        "run": run,
+        "all_events": all_events,
+        "cancel_form": cancel_form or CancelForm(),
+    }

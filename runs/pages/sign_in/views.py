@@ -1,0 +1,123 @@
+"""Views that sign somebody in or out, by password or by a one-time link."""
+
+from collections.abc import Callable
+from functools import wraps
+from math import ceil
+from typing import Any, Concatenate, ParamSpec, cast
+
+from django.conf import settings
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from runs.accounts import users
+from runs.accounts.rate_limit import Buckets
+from runs.domain.values.errors import Refused
+from runs.pages.http import PageRequest, SeeOther
+
+_P = ParamSpec("_P")
+
+# Five passwords at once, then one a minute, for each account from each place: nobody can keep
+# somebody else out, and signing in fills the bucket again.
+TRIES = Buckets(burst=5, per_second=1 / 60)
+
+
+class PatientForm(AuthenticationForm):
+    """Takes the passwords for an account only so fast."""
+
+    wait = 0  # seconds, when there were too many
+
+    def clean(self) -> dict[str, Any]:
+        name = self.cleaned_data.get("username")
+        if not name or not self.cleaned_data.get("password") or self.request is None:
+            return super().clean()
+        key = (name.casefold(), _place(self.request))
+        self.wait = ceil(TRIES.take(key))
+        if self.wait:
+            seconds = "second" if self.wait == 1 else "seconds"
+            raise ValidationError(
+                f"Too many wrong passwords for this account. Wait {self.wait} {seconds}, "
+                "or use a sign-in link.",
+                code="too_many_tries",
+            )
+        cleaned = super().clean()
+        TRIES.fill(key)
+        return cleaned
+
+
+class PatientAdminForm(PatientForm, AdminAuthenticationForm):
+    """The same at the door of the admin."""
+
+
+class SignIn(LoginView):
+    authentication_form = PatientForm
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_invalid(form)
+        if isinstance(form, PatientForm) and form.wait:
+            response.status_code = 429
+            response["Retry-After"] = str(form.wait)
+        return response
+
+
+sign_in = SignIn.as_view()
+sign_out = LogoutView.as_view()
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_by_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Opening the link only shows whom it is for: previews and scanners open links too."""
+    try:
+        if request.method == "POST":
+            user = users.spend_link(token)
+            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+            return SeeOther(_target(request))
+        owner = users.owner_of_link(token)
+    except Refused as error:
+        return render(request, "registration/link_gone.html", {"message": error}, status=410)
+    return render(request, "registration/link.html", {"owner": owner})
+
+
+def keeping_words(
+    view: Callable[Concatenate[PageRequest, _P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, _P], HttpResponse]:
+    """For pages people write on: a session that ended must not cost them what they typed."""
+
+    @login_not_required
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, *args: _P.args, **kwargs: _P.kwargs) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(cast("PageRequest", request), *args, **kwargs)
+        if request.method == "POST":
+            return render(request, "registration/signed_out.html", status=401)
+        return redirect_to_login(request.get_full_path())
+
+    return wrapped
+
+
+def _place(request: HttpRequest) -> str:
+    """Where somebody sits; a proxy that the site stands behind says it last."""
+    if settings.SECURE_PROXY_SSL_HEADER:
+        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        if told:
+            return told
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _target(request: HttpRequest) -> str:
+    wanted = request.GET.get("next", "")
+    safe = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if safe else resolve_url(settings.LOGIN_REDIRECT_URL)

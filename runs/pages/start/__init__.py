@@ -1,0 +1,1 @@
+"""The page that starts a run or a batch."""

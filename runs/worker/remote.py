@@ -1,0 +1,295 @@
+"""Hands steps to executors outside, and takes back what they made of them."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path, PurePosixPath
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from runs import engine
+from runs.domain.responses import results
+from runs.domain.responses.results import Result, ResultStatus
+from runs.domain.values.actors import Actor
+from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.values.events import timestamp
+from runs.domain.values.ids import check_project, check_work_id, sanitise
+from runs.domain.values.questions import Gate, Question
+from runs.domain.values.status import RunStatus
+from runs.engine import Claim, artifacts
+from runs.engine.artifacts import Found
+from runs.engine.change import PLAN_CHANGED
+from runs.executors.orders import Outcome
+from runs.models import Project, Run, StepAttempt, places
+from runs.ports import asker
+from runs.worker import advance
+from runs.workflow_files import ask_only
+
+Json = dict[str, object]
+
+ASKED_BY_DEFAULT = "local/questions"
+
+
+class LeaseLost(Refused):
+    """The step is not yours any more; nothing was changed."""
+
+    code = "lease_lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who may finish a step; its name says how long a heartbeat renews it for."""
+
+    holder: str
+    seconds: int
+
+    @classmethod
+    def new(cls, executor: str, seconds: int) -> "Lease":
+        # Unlike the name of a worker of ours it has no colon, so neither passes for the other.
+        name = executor.replace(":", "-").replace("/", "-")[:80]
+        return cls(holder=f"{name}/{seconds}/{secrets.token_urlsafe(12)}", seconds=seconds)
+
+    @classmethod
+    def named(cls, holder: str) -> "Lease":
+        seconds = holder.split("/")[1] if holder.count("/") == 2 else ""
+        if not (seconds.isascii() and seconds.isdecimal()):
+            raise LeaseLost("There is no such lease.")
+        return cls(holder=holder, seconds=int(seconds))
+
+    def end(self, now: datetime) -> datetime:
+        return now + timedelta(seconds=self.seconds)
+
+
+def take(run: Run, executor: str, seconds: int | None = None) -> Json:
+    """What an executor does next: a step of its own, wait, or nothing any more."""
+    while claim := _lease(run, executor, seconds):
+        told = advance.briefing_of(claim)
+        if not isinstance(told, advance.Hindrance):
+            if _is_here(claim):
+                advance.note_baseline(claim)
+            return _execute(claim, told)
+        engine.settle(claim, told.outcome, asks=told.asks)
+    return _resting(Run.objects.get(pk=run.pk))
+
+
+def finish(run: Run, lease: str, response: Json, files: Sequence[Found] = ()) -> None:
+    """Record what an executor made of its step, unless the step is somebody else's by now."""
+    claim = _claim_of(run, lease)
+    said = results.read_response(response, step=claim.unit.key)
+    outcome = engine.kept_to_plan(claim, Outcome(result=said))
+    sent = frozenset(file.path for file in files)
+    found = (*files, *_on_this_machine(claim, outcome.result, sent))
+    if claim.unit.step.evidence and _renew(claim):
+        outcome, found = advance.weigh(
+            claim, outcome, found, _Holder(claim), is_here=_is_here(claim), sent=sent
+        )
+    with _locked(run):
+        is_held = _renew(claim)
+        if is_held:
+            engine.settle(claim, outcome, found)
+    if not is_held:
+        # Nobody may have noticed yet that the lease ran out; the result is kept as a late one.
+        engine.bring_back(run.pk)
+        engine.settle(claim, outcome)
+        raise LeaseLost
+
+
+def keep(run: Run, lease: str) -> Json:
+    """Renew a lease for as long as it was taken."""
+    claim = _claim_of(run, lease)
+    with _locked(run):
+        is_held = _renew(claim)
+    if not is_held:
+        raise LeaseLost
+    return _execute(claim, None)
+
+
+def ask(run: Run, question: Question, *, executor: str, lease: str, files: Sequence[Found]) -> None:
+    """Park a run with a question of its executor; the answer hands the step out again."""
+    with _locked(run):
+        claim = _claim_of(run, lease) if lease else _lease(run, executor, None)
+        if claim is None:
+            raise Refused(_why_not(Run.objects.get(pk=run.pk)))
+        if not _renew(claim):
+            raise LeaseLost
+        asked = results.read_response(_handed_back(question), step=claim.unit.key)
+        engine.settle(claim, Outcome(result=asked), tuple(files), asks=question)
+
+
+def gate_of(run: Run) -> Gate:
+    """A step that asks is not done until it has the answer; a run made for asking is."""
+    return Gate.AFTER_STEP if run.plan_hash == ask_only.plan().digest else Gate.INPUT
+
+
+def start_asking(actor: Actor, *, project: str, work_id: str) -> Run:
+    """A run of one step for a question from outside; nothing of it executes on this machine."""
+    name = check_project(project or ASKED_BY_DEFAULT)
+    folder = own_folder(name)
+    known, _ = Project.objects.get_or_create(
+        name__iexact=name, defaults={"name": name, "workspace": places.stored(folder)}
+    )
+    order = engine.Start(
+        plan=ask_only.plan(),
+        project=known,
+        workspace=folder,
+        work_id=check_work_id(work_id),
+        actor=actor,
+    )
+    # Also where only one run at a time may work: it may be that run's executor who asks.
+    return engine.start(order)[0]
+
+
+def _handed_back(question: Question) -> Json:
+    if question.gate is Gate.AFTER_STEP:
+        return {"status": "success", "message": question.prompt}
+    pending = {"reason": question.prompt, "questions_presented": True}
+    return {"status": "pending_input", "message": question.prompt, "pending_input": pending}
+
+
+def own_folder(project: str) -> Path:
+    """Where a project works that has no folder on this machine."""
+    folder = _own_place(project)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _own_place(project: str) -> Path:
+    org, _, name = project.partition("/")
+    return places.found(f"workspaces/{sanitise(org)}/{sanitise(name)}")
+
+
+def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[Found, ...]:
+    """Files that came with a call, as if they had been read from the workspace."""
+    problems = [
+        Problem("artifacts", f"{path!r} {why}")
+        for path, text in sent
+        if (why := _wrong(path, text))
+    ]
+    if problems:
+        raise Invalid(problems)
+    return tuple(Found(path=path, content=text.encode()) for path, text in sent)
+
+
+def _wrong(path: str, text: str) -> str:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or str(pure) != path:
+        return "is no plain path inside the workspace"
+    return "is too large" if len(text.encode()) > artifacts.LARGEST else ""
+
+
+def _lease(run: Run, executor: str, seconds: int | None) -> Claim | None:
+    """Sign for the step that waits for somebody outside; one that was lost is handed out again."""
+    now = timezone.now()
+    outside = StepAttempt.objects.filter(run_id=run.pk, is_remote=True)
+    if outside.filter(status=StepAttempt.Status.RUNNING, lease_until__lt=now).exists():
+        engine.bring_back(run.pk)
+    queued = outside.filter(status=StepAttempt.Status.QUEUED).select_related("run")
+    waiting = queued.first()
+    if waiting is None or not engine.holds_plan(waiting):
+        return None
+    step = waiting.run.frozen_plan.units[waiting.position].step
+    lease = Lease.new(executor, seconds or step.timeout or settings.FABER_STEP_TIMEOUT)
+    # One conditional update decides who gets it.
+    signed = outside.filter(pk=waiting.pk, status=StepAttempt.Status.QUEUED).update(
+        status=StepAttempt.Status.RUNNING,
+        worker=lease.holder,
+        started_at=now,
+        lease_until=lease.end(now),
+    )
+    return _claim_of(run, lease.holder) if signed else None
+
+
+def _claim_of(run: Run, lease: str) -> Claim:
+    """The step that was taken with this lease, whoever has it now."""
+    taken = StepAttempt.objects.select_related("run__project").filter(run_id=run.pk, is_remote=True)
+    attempt = taken.filter(worker=lease).first() if lease else None
+    if attempt is None:
+        raise LeaseLost(f"This run has handed out no lease {lease[:100]!r}.")
+    if not engine.holds_plan(attempt):
+        raise LeaseLost(PLAN_CHANGED)
+    unit = attempt.run.frozen_plan.units[attempt.position]
+    return Claim(run=attempt.run, attempt=attempt, unit=unit)
+
+
+def _renew(claim: Claim) -> bool:
+    """Whether the step is still its holder's; a lease that ran out is lost, taken over or not."""
+    now, lease = timezone.now(), Lease.named(claim.attempt.worker)
+    held = StepAttempt.objects.filter(
+        pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING, lease_until__gte=now
+    )
+    claim.attempt.lease_until = lease.end(now)
+    return bool(held.update(lease_until=claim.attempt.lease_until))
+
+
+@contextmanager
+def _locked(run: Run) -> Iterator[None]:
+    """The run's lock comes before any on its attempt, here as in the engine."""
+    with transaction.atomic():
+        Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+        yield
+
+
+class _Holder:
+    """Watches a command that is run for a step while its executor waits for the call's answer."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._held = StepAttempt.objects.filter(
+            pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING
+        )
+
+    def line(self, stream: str, text: str) -> None: ...
+
+    def should_stop(self) -> bool:
+        return not self._held.exists()
+
+
+def _is_here(claim: Claim) -> bool:
+    """Whether the executor may work in a folder of this machine."""
+    folder = claim.run.folder
+    return folder.is_dir() and folder != _own_place(claim.run.project.name)
+
+
+def _on_this_machine(claim: Claim, result: Result, sent: frozenset[str]) -> tuple[Found, ...]:
+    """An executor may share our disk; what it named and did not send is looked for there."""
+    if result.status not in (ResultStatus.SUCCESS, ResultStatus.WARNING):
+        return ()
+    there = artifacts.collect(claim.run.folder, advance.filled_unit(claim), result)
+    return tuple(file for file in there if file.path not in sent)
+
+
+def _execute(claim: Claim, briefing: Json | None) -> Json:
+    attempt, step = claim.attempt, advance.filled_unit(claim).step
+    return {
+        "action": "execute",
+        "lease": attempt.worker,
+        "lease_until": timestamp(attempt.lease_until) if attempt.lease_until else None,
+        "phase": attempt.phase,
+        "step": attempt.step,
+        "definition": step.model_dump(mode="json", exclude_defaults=True),
+        "briefing": briefing,
+    }
+
+
+def _resting(run: Run) -> Json:
+    if run.state.is_final or run.state is RunStatus.FAILED:
+        return {"action": "done", "status": run.status}
+    return {"action": "wait", "request_id": _open_request(run)}
+
+
+def _open_request(run: Run) -> str | None:
+    return asker().pending([run]).get(run.pk)
+
+
+def _why_not(run: Run) -> str:
+    if open_request := _open_request(run):
+        return f"The run asks {open_request} already; it asks one thing at a time."
+    if run.state is not RunStatus.IN_PROGRESS:
+        return f"The run is {run.state.label}; only a run in progress can ask."
+    return (
+        "A step of this run is being executed; whoever executes it hands back `pending_input`, "
+        "or asks with its lease."
+    )

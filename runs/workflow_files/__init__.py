@@ -1,0 +1,1 @@
+"""Workflow files on disk: found, read within bounds, and the bundled ones."""

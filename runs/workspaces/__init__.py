@@ -1,0 +1,1 @@
+"""The folder a run works in: git, and a worktree of its own."""

@@ -1,0 +1,113 @@
+"""Batches over HTTP: started, looked at, answered line by line."""
+
+from typing import Any
+
+import pytest
+
+from feedback.models import FeedbackResponse
+from runs.domain.values.actors import Role, Scope
+from runs.models import Batch, Run
+from tests import factories as f
+from tests.api_client import Program, account, body_of, error_of, program
+from tests.jobs import work_off
+
+pytestmark = pytest.mark.django_db
+
+WORKFLOW = f.five_steps()
+
+
+@pytest.fixture
+def operator() -> Program:
+    return program(Scope.OPERATOR, account("olga", Role.OPERATOR))
+
+
+@pytest.fixture
+def agent() -> Program:
+    return program(Scope.AGENT, name="bot")
+
+
+def start(caller: Program, *work_ids: str) -> Any:
+    return caller.post("/batches", {"workflow": WORKFLOW, "work_ids": list(work_ids)})
+
+
+def test_a_batch_is_started_and_tells_how_it_stands(operator: Program) -> None:
+    response = start(operator, "124", "125")
+
+    assert response.status_code == 201
+    document = body_of(response)
+    assert document["total_runs"] == 2
+    assert document["batch_id"] == Batch.objects.get().batch_id
+    work_off()
+    now = body_of(operator.get(f"/batches/{document['batch_id']}"))
+    assert (now["awaiting_feedback"], now["all_stopped"]) == (2, True)
+    assert {run["feedback_type"] for run in now["runs"]} == {"review"}
+
+
+def test_a_repeated_work_id_is_refused(operator: Program) -> None:
+    response = start(operator, "124", "124")
+
+    assert response.status_code == 422
+    assert not Run.objects.exists()
+
+
+def test_the_prompt_is_markdown(operator: Program) -> None:
+    batch_id = body_of(start(operator, "124"))["batch_id"]
+    work_off()
+
+    response = operator.get(f"/batches/{batch_id}/prompt")
+
+    assert response["Content-Type"].startswith("text/markdown")
+    assert "Run #124" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"text": "#124: approve\n#999: approve\n#125: maybe"},
+        {
+            "answers": {
+                "124": {"response": "approve"},
+                "999": {"response": "approve"},
+                "125": {"response": "maybe"},
+            }
+        },
+    ],
+)
+def test_every_line_has_its_own_result(operator: Program, sent: dict[str, Any]) -> None:
+    batch_id = body_of(start(operator, "124", "125"))["batch_id"]
+    work_off()
+
+    results = body_of(operator.post(f"/batches/{batch_id}/answers", sent))["results"]
+
+    assert [result["result"] for result in results] == [
+        "applied",
+        "unknown_run",
+        "invalid_response",
+    ]
+    given = FeedbackResponse.objects.get()
+    assert (given.request.run.work_id, given.source) == ("124", "parallel_coordination")
+
+
+@pytest.mark.parametrize("sent", [{}, {"text": "a", "answers": {}}, {"text": 3}])
+def test_an_answer_must_be_one_of_two_things(operator: Program, sent: dict[str, Any]) -> None:
+    batch_id = body_of(start(operator, "124"))["batch_id"]
+
+    assert operator.post(f"/batches/{batch_id}/answers", sent).status_code == 422
+
+
+def test_an_agent_neither_starts_nor_answers(operator: Program, agent: Program) -> None:
+    batch_id = body_of(start(operator, "124"))["batch_id"]
+    work_off()
+
+    assert start(agent, "7").status_code == 403
+    refused = agent.post(f"/batches/{batch_id}/answers", {"text": "all: approve"})
+    assert refused.status_code == 403
+    assert agent.get(f"/batches/{batch_id}").status_code == 200
+    assert not FeedbackResponse.objects.exists()
+
+
+def test_an_unknown_batch_is_not_there(operator: Program) -> None:
+    for address in ("/batches/coord-20260101-ffffff", "/batches/coord-20260101-ffffff/prompt"):
+        response = operator.get(address)
+        assert response.status_code == 404
+        assert error_of(response)["code"] == "not_found"

@@ -1,0 +1,244 @@
+"""The commands of a comment, to the letter of the contract."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedback.channels.github.commands import Command, Kind, parse
+from runs.domain.values.questions import FeedbackType, make_option
+from tests.commands import faber
+
+RUN = "acme/shop/0b8f4f0e-7a51-4c38-9d51-2f6f6c1d9a11"
+
+COMMANDS = [
+    ("@faber resume", Command(kind=Kind.RESUME)),
+    ("@FABER Resume", Command(kind=Kind.RESUME)),
+    ("  @faber resume  ", Command(kind=Kind.RESUME)),
+    (f"@faber resume --run {RUN}", Command(kind=Kind.RESUME, run=RUN)),
+    ("@faber resume --run=0b8f4f0e", Command(kind=Kind.RESUME, run="0b8f4f0e")),
+    ("@faber resume —run 0b8f4f0e", Command(kind=Kind.RESUME, run="0b8f4f0e")),
+    ("@faber resume approve", Command(kind=Kind.RESUME, response="approve")),
+    (
+        "@faber resume approve --run 0b8f4f0e",
+        Command(kind=Kind.RESUME, response="approve", run="0b8f4f0e"),
+    ),
+    ("@faber resume postgres", Command(kind=Kind.RESUME, response="postgres")),
+    ("@faber resume cancel", Command(kind=Kind.RESUME, response="cancel")),
+    ("@faber approve", Command(kind=Kind.RESUME, response="approve")),
+    ("@faber: Approve!", Command(kind=Kind.RESUME, response="approve")),
+    ("@faber **approve**", Command(kind=Kind.RESUME, response="approve")),
+    ("@faber reject", Command(kind=Kind.RESUME, response="reject")),
+    ("@faber request changes", Command(kind=Kind.RESUME, response="request_changes")),
+    ("@faber request-changes", Command(kind=Kind.RESUME, response="request_changes")),
+    ("@faber lgtm", Command(kind=Kind.RESUME, response="lgtm")),
+    ("@faber Looks good", Command(kind=Kind.RESUME, response="looks_good")),
+    ("@faber retry", Command(kind=Kind.RESUME, response="retry")),
+    ("@faber stop", Command(kind=Kind.RESUME, response="stop")),
+    ("@faber 2", Command(kind=Kind.RESUME, response="2")),
+    ("@faber option 12", Command(kind=Kind.RESUME, response="12")),
+    ("@faber --run 0b8f4f0e skip", Command(kind=Kind.RESUME, response="skip", run="0b8f4f0e")),
+    ("@faber status", Command(kind=Kind.STATUS)),
+    ("@faber status --run 0b8f4f0e", Command(kind=Kind.STATUS, run="0b8f4f0e")),
+    ("@faber cancel", Command(kind=Kind.CANCEL)),
+    ("@faber cancel --run 0b8f4f0e", Command(kind=Kind.CANCEL, run="0b8f4f0e")),
+    ("@faber help", Command(kind=Kind.HELP)),
+]
+
+
+@pytest.mark.parametrize(("body", "command"), COMMANDS, ids=[body for body, _ in COMMANDS])
+def test_each_form_of_the_contract_is_understood(body: str, command: Command) -> None:
+    assert parse(body) == command
+
+
+@pytest.mark.parametrize(
+    ("body", "feedback"),
+    [
+        (
+            "I approve this design. The approach looks good.\n\n@faber resume",
+            "I approve this design. The approach looks good.",
+        ),
+        ("I approve.\n@faber resume\n\n-- \nSent from my phone", "I approve."),
+        ("> approve\n\nreject\n\n@faber resume", "reject"),
+        ("<!-- approve -->\n\nreject\n\n@faber resume", "reject"),
+        ("before\n\n@faber approve\n\nafter", "before\n\nafter"),
+        ("before\n@faber approve\nafter", "before\nafter"),
+        ("- one\n- two\n@faber request_changes", "- one\n- two"),
+        ("@faber approve, well done", "well done"),
+        ("@faber request_changes: do not use globals", "do not use globals"),
+        ("@faber reject it does not work", "it does not work"),
+        ("Use `x` here\n\n@faber approve", "Use `x` here"),
+        ("@faber resume\r\n", ""),
+    ],
+)
+def test_the_other_words_are_the_feedback(body: str, feedback: str) -> None:
+    command = parse(body)
+
+    assert command
+    assert command.feedback == feedback
+
+
+def test_code_beside_a_command_is_kept_apart_from_what_is_said() -> None:
+    command = parse("Like this:\n```\nx = 1\n```\n\n@faber request_changes")
+
+    assert command
+    assert command.feedback == "Like this:"
+    assert command.words == "Like this:\n```\nx = 1\n```"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "Nice work!",
+        "I think @faber approve is wrong",
+        "Ask @faber",
+        "@faberbot approve",
+        "@faber-bot approve",
+        "@faber_x approve",
+        "@faber.org is down",
+        "@faber/team approve",
+        "@faber's plan is good",
+        "user@faber.org approve",
+        "- @faber approve",
+        "# @faber approve",
+        "| @faber approve |\n|---|\n| x |",
+        "\\@faber approve",
+        "&#64;faber approve",
+        "[@faber approve](https://example.org)",
+        "~~@faber approve~~",
+        "@\u200bfaber approve",
+        "> earlier\n@faber approve",
+    ],
+)
+def test_what_does_not_address_faber_is_no_command(body: str) -> None:
+    assert parse(body) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("@faber", "say what to do"),
+        ("@faber!", "say what to do"),
+        ("@faber thanks", "“thanks” is not a command"),
+        ("@faber is a nice tool", "not a command"),
+        ("@faber please approve", "not a command"),
+        ("@faber `approve`", "not a command"),
+        ("@faber app", "not a command"),
+        ("@faber not approve", "not a command"),
+        ("@faber status please", "“please” is unclear"),
+        ("@faber cancel the second one", "“the second one” is unclear"),
+        ("@faber resume --run", "--run"),
+        ("@faber resume --run `0b8f4f0e`", "--run"),
+        ("@faber resume --run a --run b", "--run"),
+        ("@faber approve\n\n@faber reject", "more than one command"),
+        ("@faber status\n@faber cancel", "more than one command"),
+        ("@faber approve --run a\n@faber approve --run b", "more than one command"),
+        ("@faber approve\n@faber thanks", "not a command"),
+        ("@faber approve if you rename it", "condition"),
+        ("@faber resume approve once CI is green", "condition"),
+        ("@faber approve or reject", "another option"),
+        ("@faber approve or not?", "not"),
+        ("@faber 2 unless it rains", "condition"),
+        ("@faber reject if it fails", "condition"),
+        ("@faber approve\n\n" + "[a](" * 5_000, "too long"),
+    ],
+)
+def test_doubt_is_told_with_its_reason(body: str, reason: str) -> None:
+    command = parse(body)
+
+    assert command
+    assert command.kind is Kind.UNCLEAR
+    assert reason in command.reason
+
+
+def test_the_same_command_twice_is_one() -> None:
+    assert parse("fine\n@faber approve\n\n@faber approve") == Command(
+        kind=Kind.RESUME, response="approve", feedback="fine", words="fine"
+    )
+
+
+def test_an_option_of_the_request_is_a_command_of_its_own() -> None:
+    options = [make_option(FeedbackType.SELECTION, name) for name in ("Postgres", "SQLite 3")]
+
+    assert parse("@faber postgres", options) == Command(kind=Kind.RESUME, response="Postgres")
+    assert parse("@faber sqlite 3", options) == Command(kind=Kind.RESUME, response="SQLite 3")
+
+
+spoken_commands = st.sampled_from([body for body, _ in COMMANDS])
+any_text = st.text(max_size=40)
+bits = st.lists(
+    st.sampled_from(
+        ["@faber", " approve", "\n", "\n\n", "```", "> ", "<!--", "-->", "--run ", "- "]
+    )
+    | st.text(max_size=4),
+    max_size=25,
+).map("".join)
+
+
+@given(any_text | bits)
+def test_no_text_breaks_the_parser(body: str) -> None:
+    command = parse(body)
+
+    assert command is None or bool(command.reason) is (command.kind is Kind.UNCLEAR)
+
+
+@given(
+    spoken_commands,
+    st.sampled_from(
+        [
+            "```\n{}\n```",
+            "~~~sh\n{}\n~~~",
+            "````\n```\n{}\n```\n````",
+            "    {}",
+            "- item\n\n      {}",
+            "`{}`",
+            "`` {} ``",
+            "> {}",
+            "> > {}",
+            "- > {}",
+            "> text\n{}",
+            "<!-- {} -->",
+            "<!--\n{}\n-->",
+            "<!--\n\n{}\n\n-->",
+            "<pre>\n{}\n</pre>",
+            "<div>\n{}\n</div>",
+            "<blockquote>\n\n{}\n\n</blockquote>",
+            "<details>\n\n{}\n\n</details>",
+        ]
+    ),
+    st.sampled_from(["", "Some words.\n\n", "- a list\n\n"]),
+    st.sampled_from(["", "\n\nMore words."]),
+)
+def test_a_command_in_code_quotes_or_html_never_counts(
+    command: str, wrapping: str, before: str, after: str
+) -> None:
+    # Four spaces below a list belong to the list.
+    if wrapping.startswith("    ") and "list" in before:
+        before = ""
+    assert parse(f"{before}{wrapping.format(command.strip())}{after}") is None
+
+
+@pytest.mark.django_db
+def test_parse_comment_prints_the_command_as_json() -> None:
+    body = "Looks fine.\n\n@faber approve --run 0b8f4f0e"
+
+    for answer in (
+        faber("parse-comment", stdin=body),
+        faber("parse-comment", "--json", stdin=body),
+    ):
+        assert answer.code == 0
+        assert answer.document == {
+            "command": "resume",
+            "run": "0b8f4f0e",
+            "response": "approve",
+            "feedback": "Looks fine.",
+        }
+
+
+@pytest.mark.django_db
+def test_parse_comment_prints_null_when_there_is_no_command_and_says_why_it_is_unclear() -> None:
+    silent = faber("parse-comment", stdin="`@faber approve`")
+    unclear = faber("parse-comment", stdin="@faber thanks")
+
+    assert (silent.document, silent.err) == (None, "")
+    assert (unclear.document, unclear.err) == (None, "“thanks” is not a command.\n")

@@ -1,0 +1,333 @@
+"""The comments on an issue: the seeds' layout, and nothing that breaks out of it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from feedback.channels.github.answers import read
+from feedback.channels.github.commands import parse
+from feedback.channels.github.comments import (
+    MAX_CHARACTERS,
+    Decision,
+    Link,
+    RunShown,
+    Shown,
+    Standing,
+    forms_comment,
+    has_mark,
+    help_comment,
+    mark,
+    request_comment,
+    status_comment,
+)
+from runs.domain.values.actors import Source
+from runs.domain.values.questions import Action, FeedbackType, Option, make_option, options_of
+from runs.domain.values.status import RunStatus
+
+RUN = "fractary/claude-plugins/a1b2c3d4-e5f6-7890-abcd-ef1234567890"
+AT = datetime(2025, 12, 6, 18, 0, tzinfo=UTC)
+LAST = f"_Run ID: `{RUN}` | Request ID: `fr-20251206-a1b2c3`_"
+REQUEST = Shown(
+    request_id="fr-20251206-a1b2c3",
+    run_id=RUN,
+    work_id="258",
+    type=FeedbackType.REVIEW,
+    phase="architect",
+    step="design-review",
+    prompt="Please review the architectural design and approve to proceed.",
+    options=(
+        *options_of(FeedbackType.REVIEW),
+        Option(value="custom", action=Action.CONTINUE),
+    ),
+    url="https://faber.example.org/requests/fr-20251206-a1b2c3/",
+    requested_at=AT,
+    summary="3-layer architecture with handler pattern",
+    artifacts=(Link(path="/specs/WORK-00258-design.md", url="https://faber.example.org/a"),),
+)
+GOLDEN = f"""\
+[Review and answer this request in FABER](https://faber.example.org/requests/fr-20251206-a1b2c3/)
+
+## Feedback Requested
+
+**Workflow Run**: `{RUN}`
+**Phase**: Architect
+**Step**: design-review
+**Requested**: 2025-12-06 18:00 UTC
+
+### Decision Needed
+
+Please review the architectural design and approve to proceed.
+
+**Summary**:
+3-layer architecture with handler pattern
+
+**Artifact**: [WORK-00258-design.md](https://faber.example.org/a)
+
+### Options
+
+1. **approve** - Continue the workflow
+2. **request_changes** - Provide feedback for revision
+3. **reject** - Cancel this workflow run
+4. **custom**
+
+### How to Respond
+
+Reply to this issue with your decision. Include `@faber resume` in your comment to trigger \
+workflow continuation.
+
+**Example response:**
+```
+I approve this design. The approach looks good.
+
+@faber resume
+```
+
+<!-- faber:fr-20251206-a1b2c3 -->
+
+---
+_This feedback request will remain open until addressed._
+{LAST}"""
+DECISION = Decision(response="approve", who="octo_cat", where=Source.WEB, at=AT, comment="Fine.")
+ANSWERED = replace(REQUEST, standing=Standing.ANSWERED, decision=DECISION)
+
+
+def headings(body: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(body)
+    return [
+        after.content
+        for token, after in pairwise(tokens)
+        if token.type == "heading_open" and token.level == 0
+    ]
+
+
+def example(body: str) -> str:
+    fences = [token for token in MarkdownIt("commonmark").parse(body) if token.type == "fence"]
+    return fences[-1].content
+
+
+def test_the_comment_of_a_request_has_the_seeds_layout() -> None:
+    assert request_comment(REQUEST) == GOLDEN
+
+
+@pytest.mark.parametrize("feedback_type", FeedbackType)
+def test_the_example_of_every_type_is_an_answer_we_understand(feedback_type: FeedbackType) -> None:
+    options = options_of(feedback_type)
+    if feedback_type is FeedbackType.SELECTION:
+        options = tuple(make_option(feedback_type, name) for name in ("Redis 7", "none"))
+    shown = replace(REQUEST, type=feedback_type, options=options)
+
+    command = parse(example(request_comment(shown)))
+
+    assert command
+    assert read(command.feedback, feedback_type, options).response
+
+
+def test_a_long_context_is_folded_and_a_short_one_is_not() -> None:
+    long = replace(REQUEST, summary="word " * 400, errors=("boom",))
+
+    body = request_comment(long)
+
+    assert "<details>\n<summary>Summary</summary>\n\nword" in body
+    assert "**Errors**:\n- boom" in body
+    assert body.count("<details>") == body.count("</details>") == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        (Source.WEB, "on the review page"),
+        (Source.CLI, "on the command line"),
+        (Source.ISSUE_COMMENT, "in a comment on this issue"),
+        (Source.API, "through the API"),
+    ],
+)
+def test_an_answered_request_says_who_decided_what_and_where(where: Source, words: str) -> None:
+    body = request_comment(replace(ANSWERED, decision=replace(DECISION, where=where)))
+
+    assert f"**Answered**: **approve** by **octo_cat** {words}, 2025-12-06 18:00 UTC." in body
+    assert "> Fine." in body
+
+
+def test_every_way_of_answering_has_words() -> None:
+    for where in Source:
+        assert request_comment(replace(ANSWERED, decision=replace(DECISION, where=where)))
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (ANSWERED, "## Feedback Answered"),
+        (replace(REQUEST, standing=Standing.CANCELLED, closed_at=AT), "no longer asked"),
+        (replace(REQUEST, standing=Standing.SUPERSEDED), "a newer request took its place"),
+    ],
+)
+def test_a_closed_request_keeps_its_last_line_and_asks_nothing(shown: Shown, words: str) -> None:
+    body = request_comment(shown)
+
+    assert words in body
+    assert body.splitlines()[-1] == LAST
+    assert has_mark(body, REQUEST.request_id)
+    assert "How to Respond" not in body
+    assert "remain open" not in body
+
+
+def test_mentions_of_people_are_broken() -> None:
+    body = request_comment(
+        replace(
+            REQUEST,
+            prompt="ask @octocat, &#64;octocat and \\@octocat",
+            summary="@acme/team",
+            errors=("@octocat broke it",),
+            step="@octocat",
+        )
+    )
+
+    assert "@octocat" not in body
+    assert "@acme" not in body
+    assert "&#64;" not in body
+    assert body.count("@\u200b") == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nopen",
+        "~~~\nopen",
+        "`````\nopen",
+        "- item\n  ```\n  open",
+        "<details>\nopen",
+        "</details>\n\n</summary>",
+        "<!-- open",
+        "<!-- faber:fr-20251206-ffffff -->",
+        "<pre>\nopen",
+        "> quote",
+        "a" * 100_000,
+        "```\n" + "a\n" * 20_000,
+        "- " * 500,
+    ],
+)
+def test_nothing_that_is_put_in_breaks_the_layout(text: str) -> None:
+    body = request_comment(
+        replace(REQUEST, prompt=text, summary=f"{text}.", errors=(text,), step=text)
+    )
+
+    assert headings(body)[-3:] == ["Decision Needed", "Options", "How to Respond"]
+    assert body.splitlines()[-1] == LAST
+    assert has_mark(body, REQUEST.request_id)
+    assert not has_mark(body, "fr-20251206-ffffff")
+    assert len(body) < MAX_CHARACTERS
+
+
+def test_a_comment_full_of_everything_is_still_short_enough() -> None:
+    full = "@a<b_*" * 20_000
+    options = tuple(Option(value=full, action=Action.CONTINUE, description=full) for _ in range(99))
+    shown = replace(
+        REQUEST,
+        prompt=full,
+        summary=f"{full}.",
+        options=options,
+        artifacts=(Link(path=full, url=full), Link(path="a" * 999, url="https://x/" * 50)) * 50,
+        errors=(full,) * 99,
+        warnings=(full,) * 99,
+        suggested_fixes=(full,) * 99,
+        run_id=full,
+        step=full,
+        phase=full,
+    )
+    decision = replace(DECISION, response=full, who=full, comment=full, url=full)
+    run = RunShown(
+        run_id=full, status=RunStatus.FAILED, url="u" * 599, message=full, pending=shown, step=full
+    )
+
+    for body in (
+        request_comment(shown),
+        request_comment(replace(shown, standing=Standing.ANSWERED, decision=decision)),
+        status_comment([run] * 99),
+        forms_comment(full, [shown] * 99),
+    ):
+        assert len(body) < MAX_CHARACTERS
+
+
+def test_the_status_tells_where_the_run_is_and_what_it_waits_for() -> None:
+    body = status_comment(
+        [
+            RunShown(
+                run_id=RUN,
+                status=RunStatus.AWAITING_FEEDBACK,
+                url="https://faber.example.org/runs/1/",
+                phase="architect",
+                step="design-review",
+                steps_done=2,
+                steps=9,
+                updated_at=AT,
+                pending=REQUEST,
+            )
+        ]
+    )
+
+    assert f"**Workflow Run**: [`{RUN}`](https://faber.example.org/runs/1/)" in body
+    assert "**Status**: awaiting feedback" in body
+    assert "**At**: Architect → design-review" in body
+    assert "**Progress**: 2 of 9 steps" in body
+    assert f"**Waits for**: [{REQUEST.request_id}]({REQUEST.url}): Please review" in body
+    assert status_comment([]) == "No workflow run belongs to this issue."
+
+
+def test_help_lists_every_command() -> None:
+    body = help_comment()
+
+    for command in ("resume", "resume --run ID", "approve", "status", "cancel", "help"):
+        assert f"`@faber {command}" in body
+
+
+def test_the_reply_in_doubt_says_why_and_lists_what_is_accepted() -> None:
+    one = forms_comment("“if” sets a condition.", [REQUEST])
+    two = forms_comment("Which?", [REQUEST, replace(REQUEST, request_id="fr-20251206-ffffff")])
+
+    assert one.startswith("Nothing was done. “if” sets a condition.")
+    assert "- `@faber resume approve`\n" in one
+    assert "- `@faber resume request_changes` with what should change above it" in one
+    assert two.count(f"`@faber resume approve --run {RUN}`") == 2
+    assert "`@faber help`" in forms_comment("“thanks” is not a command.")
+
+
+@pytest.mark.parametrize("option", [option.value for option in REQUEST.options])
+def test_every_accepted_form_is_accepted(option: str) -> None:
+    assert f"`@faber resume {option}`" in forms_comment("", [REQUEST])
+
+    command = parse(f"@faber resume {option}")
+
+    assert command
+    assert command.response == option
+
+
+def test_a_mark_finds_its_own_comment_only() -> None:
+    body = f"text\n{mark('fr-1:status')}\n"
+
+    assert has_mark(body, "fr-1:status")
+    assert not has_mark(body, "fr-1")
+    assert mark("a --> b") == "<!-- faber:a-b -->"
+
+
+pieces = st.lists(
+    st.sampled_from(
+        ["@faber approve", "\n", "\n\n", "```", "~~~", "<!--", "</details>", "- ", "> "]
+    )
+    | st.text(max_size=5),
+    max_size=20,
+).map("".join)
+
+
+@given(pieces)
+def test_what_we_post_never_commands_and_keeps_its_layout(text: str) -> None:
+    shown = replace(REQUEST, prompt=text, summary=f"{text}.", errors=(text,))
+    closed = replace(shown, standing=Standing.ANSWERED, decision=replace(DECISION, comment=text))
+
+    for body in (request_comment(shown), request_comment(closed), forms_comment(text, [shown])):
+        assert parse(body) is None
+    assert headings(request_comment(shown))[-1] == "How to Respond"

@@ -1,0 +1,172 @@
+"""The doctor names what is broken, repairs what it safely can, and is quiet otherwise."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django_q.models import OrmQ
+from pytest_django.fixtures import Settings
+
+from feedback.channels.github import schedule
+from feedback.doctor import diagnosis
+from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
+from runs import engine
+from runs.accounts import users
+from runs.domain.values.actors import Role
+from runs.jobs import heartbeat
+from runs.models import Run
+from tests import factories as f
+from tests.commands import faber
+from tests.fake_github import FakeGitHub, unauthorized
+from tests.jobs import work_off
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = timedelta(minutes=10)
+
+
+@pytest.fixture(autouse=True)
+def worker() -> None:
+    heartbeat.record()
+
+
+def whats() -> str:
+    return "\n".join(finding.what for finding in diagnosis.findings())
+
+
+def test_a_healthy_system_has_no_findings() -> None:
+    f.started(f.five_steps())
+
+    assert diagnosis.findings() == []
+    assert faber("doctor").code == 0
+
+
+def test_a_dead_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "worker_is_alive", lambda: False)
+
+    assert "No worker is running" in whats()
+
+
+def test_a_silent_worker_is_found_and_its_step_handed_out_again() -> None:
+    run = f.start(f.five_steps())
+    engine.claim(run.pk, "gone")
+    run.attempts.update(lease_until=timezone.now() - LONG_AGO)
+    assert "has no heartbeat" in whats()
+
+    diagnosis.repair(diagnosis.findings())
+
+    assert diagnosis.findings() == []
+    assert run.attempts.filter(status="queued").exists()
+
+
+def test_a_lost_job_is_found_and_queued_again() -> None:
+    run = f.start(f.five_steps())
+    OrmQ.objects.all().delete()
+    run.attempts.update(queued_at=timezone.now() - LONG_AGO)
+    assert "waits for a worker" in whats()
+
+    diagnosis.repair(diagnosis.findings())
+
+    assert work_off() == 1
+    assert f.fresh(run).status == "awaiting_feedback"
+
+
+def test_an_answer_that_took_no_effect_is_found(settings: Settings) -> None:
+    settings.FABER_UNDO_SECONDS = 5
+    run = f.started(f.five_steps())
+    f.answer(run, "approve")
+    FeedbackResponse.objects.update(held_until=timezone.now() - LONG_AGO)
+    assert "took no effect" in whats()
+
+    diagnosis.repair(diagnosis.findings())
+
+    assert f.fresh(run).status == "in_progress"
+
+
+def test_a_run_that_waits_with_no_request_is_found() -> None:
+    run = f.started(f.five_steps())
+    FeedbackRequest.objects.update(status="cancelled")
+    Run.objects.update(updated_at=timezone.now() - LONG_AGO)
+
+    assert f"{run.run_id} waits for a decision that nobody is asked for" in whats()
+
+
+def test_a_run_in_progress_that_does_nothing_is_found() -> None:
+    run = f.start(f.five_steps())
+    run.attempts.all().delete()
+    Run.objects.update(updated_at=timezone.now() - LONG_AGO)
+
+    assert f"{run.run_id} is in progress and does nothing" in whats()
+
+
+def test_comments_that_were_not_posted_or_heard_are_found_and_mended(github: FakeGitHub) -> None:
+    github.add_issue("Acme/App", 7)
+    github.grant("Acme/App", "octocat", "write")
+    run = f.work(f.start(f.five_steps(), work_id="7"))
+    Delivery.objects.update(created_at=timezone.now() - LONG_AGO)
+    said = github.comment("Acme/App", 7, "@faber approve", author="octocat")
+    InboundComment.objects.create(
+        repository="Acme/App",
+        issue=7,
+        comment_id=said.id,
+        author="octocat",
+        body=said.body,
+        commented_at=said.created_at + timedelta(seconds=2),
+        heard_at=timezone.now() - LONG_AGO,
+    )
+    assert "is not on Acme/App#7 as it should be" in whats()
+    assert "A comment of octocat on Acme/App#7 was not acted on" in whats()
+
+    diagnosis.repair(diagnosis.findings())
+
+    assert f.fresh(run).status == "in_progress"
+    assert FeedbackResponse.objects.get().who == "octocat"
+    assert Delivery.objects.filter(comment_id=None).count() == 1  # the reply, just queued
+
+
+def test_refused_credentials_are_told_with_what_to_do(github: FakeGitHub) -> None:
+    github.fail(unauthorized(), path="/user", times=9)
+
+    (finding,) = diagnosis.findings()
+
+    assert finding.what == "GitHub does not accept the site"
+    assert "FABER_GITHUB_TOKEN" in finding.repair
+    assert github.settings()["FABER_GITHUB_TOKEN"] not in finding.cause
+
+
+def test_nobody_listening_is_told(github: FakeGitHub, settings: Settings) -> None:
+    settings.FABER_GITHUB_WEBHOOK_SECRET = ""
+    settings.FABER_GITHUB_POLL_SECONDS = 0
+
+    assert "Nobody listens to GitHub comments" in whats()
+
+
+def test_the_command_tells_and_fixes() -> None:
+    run = f.start(f.five_steps())
+    engine.claim(run.pk, "gone")
+    run.attempts.update(lease_until=timezone.now() - LONG_AGO)
+
+    told = faber("doctor", "--json")
+    assert told.code == 4
+    (finding,) = told.document["findings"]
+    assert finding["can_fix"] is True
+
+    assert faber("doctor", "--fix").code == 0
+
+
+@pytest.mark.parametrize(("role", "status"), [(Role.OPERATOR, 200), (Role.REVIEWER, 403)])
+def test_the_page_is_for_operators(client: Client, role: Role, status: int) -> None:
+    client.force_login(users.create("somebody", role=role))
+
+    assert client.get("/doctor/").status_code == status
+    assert client.post("/doctor/").status_code == (303 if status == 200 else status)
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("read", True), ("write", False)])
+def test_a_token_that_may_not_write_is_told(github: FakeGitHub, role: str, is_told: bool) -> None:
+    github.add_issue("Acme/App", 7)
+    github.grant("Acme/App", github.login, role)
+    schedule.listen_to("Acme/App")
+
+    assert ("may not comment in acme/app" in whats()) is is_told

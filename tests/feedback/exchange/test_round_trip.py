@@ -1,0 +1,431 @@
+"""Runs in every state leave the site and come back: each file is the same, byte for byte."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from feedback.models import Delivery, FeedbackResponse
+from feedback.requests import undo
+from feedback.requests.answers import Words, respond
+from runs import engine
+from runs.domain.values.actors import Source
+from runs.engine import batches, starting
+from runs.engine.batches import BatchWish
+from runs.engine.change import Transition
+from runs.engine.starting import Wish
+from runs.models import Artifact, Batch, Project, Run, StepAttempt
+from runs.worker import advance
+from tests import factories as f
+from tests.commands import faber
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+Make = Callable[[Path], Run]
+
+
+def review(_: Path) -> Run:
+    return f.started(f.five_steps(), work_id="258", prompt="be brief", inputs={"b": "2", "a": "1"})
+
+
+def completed(folder: Path) -> Run:
+    return f.answered(review(folder), "approve", "fine")
+
+
+def queued(_: Path) -> Run:
+    return f.start(f.five_steps())
+
+
+def running(folder: Path) -> Run:
+    run = queued(folder)
+    engine.claim(run.pk, advance.worker_name())
+    return run
+
+
+def rejected(folder: Path) -> Run:
+    return f.answered(review(folder), "reject")
+
+
+def cancelled(folder: Path) -> Run:
+    return engine.cancel(review(folder).pk, reason="not needed", actor=f.STARTER)
+
+
+def failing(_: Path) -> Run:
+    return f.started(f.workflow({"build": [f.step("one"), f.step("boom", "tests.steps:fail")]}))
+
+
+def retried(folder: Path) -> Run:
+    return f.answered(failing(folder), "retry")
+
+
+def skipped(folder: Path) -> Run:
+    return f.answered(failing(folder), "skip")
+
+
+def failed(_: Path) -> Run:
+    """The engine itself could not go on."""
+    run = f.start(f.five_steps())
+    StepAttempt.objects.filter(run=run).update(status=StepAttempt.Status.LOST)
+    change = Transition(run)
+    change.fail("The workspace is gone.")
+    change.write()
+    return run
+
+
+def looping(_: Path) -> Run:
+    evaluate = {"steps": [f.step("test", "tests.steps:pass_third_time")], "max_retries": 3}
+    return f.started(f.workflow({"build": [f.step("make")], "evaluate": evaluate}))
+
+
+def loop_given_up(_: Path) -> Run:
+    evaluate = {"steps": [f.step("test", "tests.steps:fail")], "max_retries": 1}
+    return f.started(f.workflow({"build": [f.step("make")], "evaluate": evaluate}))
+
+
+def at_a_gate(_: Path) -> Run:
+    return f.started(f.five_steps(autonomy={"require_approval_for": ["build", "architect"]}))
+
+
+def past_a_gate(folder: Path) -> Run:
+    return f.answered(at_a_gate(folder), "approve")
+
+
+def approved_by_policy(_: Path) -> Run:
+    level = {"level": "autonomous", "require_approval_for": ["build"]}
+    return f.started(
+        f.workflow({"build": [f.step("one")]}, autonomy={**level, "allow_destructive_auto": True})
+    )
+
+
+def warned(_: Path) -> Run:
+    careful = {"on_warning": "stop"}
+    return f.started(
+        f.workflow({"build": [f.step("one", "tests.steps:warn", result_handling=careful)]})
+    )
+
+
+def warned_twice(folder: Path) -> Run:
+    return f.answered(warned(folder), "continue")
+
+
+def asking(_: Path) -> Run:
+    return f.started(f.workflow({"frame": [f.step("ask", "tests.steps:ask")]}))
+
+
+def half_a_quorum(_: Path) -> Run:
+    gate = f.step("one", confirm=True, quorum=2, reviewers=["group:reviewer"])
+    run = f.started(f.workflow({"build": [gate]}))
+    f.answer(run, "confirm")
+    return run
+
+
+def a_quorum_that_came_to_nothing(folder: Path) -> Run:
+    return engine.cancel(half_a_quorum(folder).pk, reason="later", actor=f.STARTER)
+
+
+def checking_in(_: Path) -> Run:
+    return f.started(f.five_steps(autonomy={"check_in_frequency": "per-step"}))
+
+
+def hooked(folder: Path) -> Run:
+    (folder / "notes.md").write_text("Mind the gap.\n")
+    hooks = {
+        "pre_build": [
+            {"type": "document", "name": "notes", "description": "notes", "path": "notes.md"},
+            {"type": "script", "name": "prepare", "description": "no", "path": "missing.sh"},
+        ]
+    }
+    return f.started(f.workflow({"build": [f.step("one")]}, hooks=hooks), folder)
+
+
+def revised(folder: Path) -> Run:
+    """Two revisions of a file, and remarks on lines between them."""
+    request = f.reviewed_list(folder)
+    item = {"path": "list.md", "line": 3, "body": "ripe ones", "revision": 1}
+    respond(request.request_id, "request_changes", actor=f.person(), words=Words(items=[item]))
+    return f.work(request.run)
+
+
+def remote(_: Path) -> Run:
+    return f.started(f.workflow({"build": [{"id": "away", "remote": True}]}))
+
+
+def of_a_batch(folder: Path) -> Run:
+    (folder / "small.json").write_text(json.dumps(f.five_steps()))
+    wish = Wish(workflow=str(folder / "small.json"), workspace=folder, project="Acme/App")
+    wanted = BatchWish(wish=wish, work_ids=("1", "2"), concurrency=1)
+    batch = batches.start(wanted, f.STARTER)
+    return batch.runs.order_by("pk").last() or Run()
+
+
+def rerun(folder: Path) -> Run:
+    (folder / "small.json").write_text(json.dumps(f.five_steps()))
+    wish = Wish(workflow=str(folder / "small.json"), workspace=folder, project="Acme/App")
+    original, _ = starting.start(wish, f.STARTER)
+    return starting.rerun(f.work(original), f.STARTER)[0]
+
+
+def dry(_: Path) -> Run:
+    return f.started(f.five_steps(autonomy={"level": "dry-run"}))
+
+
+def on_an_issue(folder: Path) -> Run:
+    run = review(folder)
+    Delivery.objects.create(
+        kind=Delivery.Kind.REQUEST,
+        mark=f.pending(run).request_id,
+        request=f.pending(run),
+        run=run,
+        repository="Acme/App",
+        issue=258,
+        comment_id=77,
+        comment_url="https://github.com/Acme/App/issues/258#issuecomment-77",
+        is_due=False,
+    )
+    return run
+
+
+def held(folder: Path) -> Run:
+    """Answered in the browser a moment ago: the undo time is not over."""
+    run = review(folder)
+    f.answer(run, "approve")
+    FeedbackResponse.objects.update(state="held", held_until=timezone.now())
+    return run
+
+
+def retracted(folder: Path) -> Run:
+    run = held(folder)
+    undo.retract(run.requests.get().request_id, f.person())
+    return run
+
+
+def superseded(folder: Path) -> Run:
+    run = review(folder)
+    run.requests.update(status="superseded", closed_at=timezone.now())
+    return run
+
+
+STATES: list[Make] = [
+    review,
+    completed,
+    queued,
+    running,
+    rejected,
+    cancelled,
+    failing,
+    retried,
+    skipped,
+    failed,
+    looping,
+    loop_given_up,
+    at_a_gate,
+    past_a_gate,
+    approved_by_policy,
+    warned,
+    warned_twice,
+    asking,
+    half_a_quorum,
+    a_quorum_that_came_to_nothing,
+    checking_in,
+    hooked,
+    revised,
+    remote,
+    of_a_batch,
+    rerun,
+    dry,
+    on_an_issue,
+    superseded,
+]
+
+
+def empty_site() -> None:
+    Run.objects.all().delete()
+    Batch.objects.all().delete()
+    Project.objects.all().delete()
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def exported(run: Run, folder: Path) -> dict[str, bytes]:
+    answer = faber("export", run.run_id, str(folder))
+    assert (answer.code, answer.err) == (0, "")
+    return files_of(folder)
+
+
+def came_back(run: Run, folder: Path) -> Run:
+    empty_site()
+    answer = faber("import", str(folder))
+    assert (answer.code, answer.err) == (0, "")
+    return Run.objects.get(run_id=run.run_id)
+
+
+@pytest.fixture
+def work_tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("make", STATES)
+def test_every_file_is_the_same_when_a_run_comes_back(
+    make: Make, work_tree: Path, tmp_path: Path
+) -> None:
+    run = f.fresh(make(work_tree))
+    conforms = faber("verify", run.run_id).code
+    first = exported(run, tmp_path / "first")
+
+    there = came_back(run, tmp_path / "first")
+
+    assert exported(there, tmp_path / "second") == first
+    assert faber("audit", "verify").code == 0
+    assert faber("verify", there.run_id).code == conforms
+
+
+@pytest.mark.parametrize("make", [held, retracted])
+def test_an_answer_in_its_undo_time_comes_along(
+    make: Make, work_tree: Path, tmp_path: Path, settings: Settings
+) -> None:
+    settings.FABER_UNDO_SECONDS = 0
+    run = f.fresh(make(work_tree))
+    first = exported(run, tmp_path / "first")
+
+    there = came_back(run, tmp_path / "first")
+
+    assert exported(there, tmp_path / "second") == first
+
+
+def test_a_held_answer_takes_effect_where_the_run_came_to(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(held(work_tree))
+    exported(run, tmp_path / "first")
+
+    there = came_back(run, tmp_path / "first")
+    undo.catch_up(there.pk)
+
+    assert f.fresh(there).status == "in_progress"
+    assert "approval_granted" in f.told(there)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    words=st.lists(
+        st.sampled_from(["approve", "request_changes", "reject", "retry", "skip", "abort"]),
+        max_size=6,
+    ),
+    comment=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40),
+)
+@pytest.mark.django_db(transaction=False)
+def test_whatever_people_answer_the_run_comes_back_the_same(
+    words: list[str], comment: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("round-trip")
+    document = f.five_steps(autonomy={"require_approval_for": ["release"]})
+    document["phases"]["evaluate"]["steps"] = [f.step("four", "tests.steps:fail_first")]  # type: ignore[index]
+    run = f.started(document)
+    for word in words:
+        request = run.requests.filter(status="pending").first()
+        if request and word in [option.value for option in request.choices]:
+            run = f.answered(run, word, comment if comment.strip() else "so")
+    first = exported(run, folder / "first")
+
+    there = came_back(run, folder / "first")
+
+    assert exported(there, folder / "second") == first
+
+
+def test_what_was_kept_of_files_comes_along(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(revised(work_tree))
+    before = [(a.path, a.revision, bytes(a.content)) for a in Artifact.objects.order_by("pk")]
+    exported(run, tmp_path / "out")
+
+    there = came_back(run, tmp_path / "out")
+
+    kept = [(a.path, a.revision, bytes(a.content)) for a in Artifact.objects.order_by("pk")]
+    assert kept == before
+    shown = f.pending(there).artifacts.get()
+    assert (shown.path, shown.revision) == ("list.md", 2)
+
+
+def test_a_run_comes_back_without_its_files_too(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(revised(work_tree))
+    exported(run, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "faber" / "artifacts")
+
+    there = came_back(run, tmp_path / "out")
+
+    assert not Artifact.objects.exists()
+    assert f.answered(there, "approve").status == "awaiting_feedback"
+
+
+def test_a_run_comes_back_as_the_seeds_layout_alone(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(revised(work_tree))
+    first = exported(run, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "faber")
+
+    there = came_back(run, tmp_path / "out")
+
+    again = exported(there, tmp_path / "again")
+    assert {name: again[name] for name in first if not name.startswith("faber/")} == {
+        name: content for name, content in first.items() if not name.startswith("faber/")
+    }
+
+
+def test_a_step_that_is_done_again_counts_on(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(review(work_tree))
+    exported(run, tmp_path / "out")
+
+    there = f.answered(came_back(run, tmp_path / "out"), "request_changes", "two layers")
+
+    numbers = there.attempts.filter(step="two").values_list("number", flat=True)
+    assert list(numbers) == [1, 2]
+
+
+def test_who_started_a_run_is_still_known(
+    work_tree: Path, tmp_path: Path, settings: Settings
+) -> None:
+    settings.FABER_SELF_APPROVAL = "refuse"
+    run = f.fresh(review(work_tree))
+    exported(run, tmp_path / "out")
+
+    there = came_back(run, tmp_path / "out")
+
+    starter = replace(f.STARTER, source=Source.API)
+    with pytest.raises(Exception, match="started"):
+        f.answer(there, "approve", actor=starter)
+
+
+def test_a_step_under_way_is_not_executed_in_two_places(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(running(work_tree))
+    exported(run, tmp_path / "out")
+
+    there = came_back(run, tmp_path / "out")
+
+    assert [attempt.status for attempt in there.attempts.all()] == ["lost"]
+    assert faber("resume", there.run_id).code == 3
+
+
+def test_a_record_of_an_earlier_moment_is_left_aside(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(revised(work_tree))
+    exported(run, tmp_path / "out")
+    state = json.loads((tmp_path / "out" / "state.json").read_text())
+    state["artifacts"] = {"spec_path": "/specs/other.md"}
+    (tmp_path / "out" / "state.json").write_text(json.dumps(state))
+    empty_site()
+
+    answer = faber("import", str(tmp_path / "out"))
+
+    assert answer.code == 0
+    assert "faber/record.json: is of an earlier moment than the rest" in answer.err
+    assert Run.objects.get().artifacts == {"spec_path": "/specs/other.md"}

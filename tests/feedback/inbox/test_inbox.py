@@ -1,0 +1,463 @@
+"""What waits for somebody: its order, its filters, and what the page costs."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from feedback.inbox import waiting
+from feedback.inbox.filters import FilterForm, Filters
+from feedback.models import FeedbackRequest
+from runs.accounts import users
+from runs.domain.values.actors import Role
+from runs.domain.values.questions import FeedbackType
+from runs.models import Project, Run
+from tests import factories as f
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def rita() -> User:
+    return users.create("rita", role=Role.REVIEWER)
+
+
+@pytest.fixture
+def site(client: Client, rita: User) -> Client:
+    """A browser in which Rita, a reviewer, is signed in."""
+    client.force_login(rita)
+    return client
+
+
+def text(response: object) -> str:
+    assert isinstance(response, HttpResponse)
+    return unescape(response.content.decode())
+
+
+def asks(prompt: str, *, project: str = "Acme/App", work_id: str = "", **fields: object) -> str:
+    """An open request with these words; its id."""
+    run = f.started(f.five_steps(), work_id=work_id)
+    Run.objects.filter(pk=run.pk).update(project=Project.objects.get_or_create(name=project)[0])
+    asked = FeedbackRequest.objects.filter(run=run)
+    asked.update(prompt=prompt, **fields)
+    return asked.get().request_id
+
+
+def many(count: int) -> None:
+    """That many open requests, without executing as many runs."""
+    first = f.pending(f.started(f.five_steps()))
+    run = first.run
+    runs = []
+    for _ in range(count - 1):
+        run.pk, run.uuid = None, uuid4()
+        run.run_id = f"acme/app/{run.uuid}"
+        runs.append(Run(**{each.attname: getattr(run, each.attname) for each in run._meta.fields}))
+    made = Run.objects.bulk_create(runs)
+    requests = []
+    for number, other in enumerate(made):
+        first.pk, first.run_id, first.request_id = None, other.pk, f"fr-20260101-{number:06x}"
+        values = {each.attname: getattr(first, each.attname) for each in first._meta.fields}
+        requests.append(FeedbackRequest(**values))
+    FeedbackRequest.objects.bulk_create(requests)
+
+
+def prompts(page: str) -> list[str]:
+    return re.findall(r'class="row-link"[^>]*>([^<]*)<', page)
+
+
+def shown(site: Client, **query: str) -> list[str]:
+    return prompts(text(site.get("/", query)))
+
+
+def ago(**since: int) -> dict[str, Any]:
+    moment = timezone.now() - timedelta(**since)
+    return {"requested_at": moment, "ranked_at": moment, "steps_behind": 0}
+
+
+# The order
+
+
+def test_the_longest_waiting_comes_first(site: Client) -> None:
+    asks("younger", **ago(hours=1))
+    asks("older", **ago(hours=3))
+
+    assert shown(site) == ["older", "younger"]
+
+
+def test_a_step_that_waits_behind_counts_as_ten_minutes() -> None:
+    with_four_behind = f.pending(f.started(f.five_steps()))
+    with_none_behind = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:ask")]})))
+
+    apart = with_none_behind.ranked_at - with_four_behind.ranked_at
+    behind = with_four_behind.steps_behind - with_none_behind.steps_behind
+
+    assert behind == 3
+    assert timedelta(minutes=30) <= apart < timedelta(minutes=31)
+    assert list(waiting._open()) == [with_four_behind, with_none_behind]
+
+
+def test_the_page_says_how_it_is_ordered(site: Client) -> None:
+    asks("anything")
+
+    assert "each step that waits behind a request counts as 10 minutes more" in text(site.get("/"))
+
+
+def test_a_row_tells_what_where_for_whom_how_long_and_how_much_waits(site: Client) -> None:
+    asks(
+        "Is this right?",
+        project="Acme/Shop",
+        work_id="258",
+        type="clarification",
+        reviewers=["rita", "group:leads"],
+        **{**ago(hours=3), "steps_behind": 4},
+    )
+
+    page = text(site.get("/"))
+
+    for words in ("Acme/Shop #258", "Architect → two", "Clarification", "for rita, leads"):
+        assert words in page
+    assert "3 h ago" in page
+    assert "4 steps wait" in page
+
+
+def test_a_request_of_more_than_a_day_is_marked(site: Client) -> None:
+    asks("young", **ago(hours=23))
+    assert "data-overdue" not in text(site.get("/"))
+
+    asks("old", **ago(hours=25))
+    assert text(site.get("/")).count("data-overdue") == 1
+
+
+# The filters
+
+
+@pytest.fixture
+def three(site: Client) -> Client:
+    asks("Review the plan", project="Acme/Shop", work_id="258", **ago(hours=3))
+    asks("It failed", type="error_resolution", phase="build", work_id="77", **ago(hours=2))
+    asks("Choose one", type="selection", reviewers=["otto"], **ago(hours=1))
+    return site
+
+
+def test_requests_are_found_by_project_type_phase_and_text(three: Client) -> None:
+    plan, failed, choose = "Review the plan", "It failed", "Choose one"
+
+    assert shown(three) == [plan, failed, choose]
+    assert shown(three, project="Acme/Shop") == [plan]
+    assert shown(three, type="error_resolution") == [failed]
+    assert shown(three, phase="architect") == [plan, choose]
+    assert shown(three, q="the PLAN") == [plan]
+    assert shown(three, q="#258") == [plan]
+    assert shown(three, q="acme/shop") == [plan]
+    assert shown(three, q=Run.objects.get(work_id="77").run_id[-12:]) == [failed]
+    assert shown(three, phase="architect", type="selection") == [choose]
+    assert shown(three, phase="release") == []
+
+
+def test_a_filter_nobody_knows_filters_nothing(three: Client) -> None:
+    assert len(shown(three, type="nonsense", phase="nonsense", page="nonsense")) == 3
+    assert len(shown(three, q="\0")) == 3
+
+
+def test_for_me_is_what_i_may_answer(three: Client, rita: User) -> None:
+    asks("Rita decides", reviewers=["Rita"], **ago(minutes=5))
+    asks("The leads decide", reviewers=["group:leads"], **ago(minutes=4))
+    for_all = ["Review the plan", "It failed"]
+
+    assert shown(three, mine="1") == [*for_all, "Rita decides"]
+    rita.groups.add(Group.objects.create(name="leads"))
+    assert shown(three, mine="1") == [*for_all, "Rita decides", "The leads decide"]
+
+
+def test_for_me_leaves_out_what_i_answered_or_started(
+    three: Client, rita: User, settings: Settings
+) -> None:
+    of_two = asks("Two must agree", quorum=2, **ago(minutes=5))
+    f.answer(
+        FeedbackRequest.objects.get(request_id=of_two).run,
+        "approve",
+        actor=users.actor_of(rita),
+    )
+    settings.FABER_SELF_APPROVAL = "refuse"
+    Run.objects.filter(work_id="77").update(started_by_user=rita)
+
+    assert "Two must agree" in shown(three)
+    assert shown(three, mine="1") == ["Review the plan"]
+
+
+def test_nothing_is_for_a_viewer(three: Client, client: Client) -> None:
+    client.force_login(users.create("vic", role=Role.VIEWER))
+
+    assert shown(client, mine="1") == []
+    assert len(shown(client)) == 3
+
+
+def test_what_others_must_answer_says_so(three: Client) -> None:
+    page = text(three.get("/"))
+
+    assert page.count("data-locked") == 1
+    assert 'title="This request is for otto."' in page
+
+
+def test_filters_stay_in_the_form_the_chips_the_poll_and_the_pages(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "PER_PAGE", 1)
+
+    page = text(three.get("/", {"q": "e", "project": "Acme/App", "mine": "", "page": "1"}))
+
+    assert 'name="q" value="e"' in page
+    assert "<option selected>Acme/App</option>" in page
+    assert 'href="/?q=e&project=Acme%2FApp&type=selection"' in page
+    assert re.search(r'hx-get="/\?q=e&project=Acme%2FApp&v=[\d-]+"', page)
+    assert 'rel="next" href="?q=e&project=Acme%2FApp&mine=&page=2"' in page
+
+
+def test_the_counts_are_of_all_of_what_is_shown_and_of_each_type(three: Client) -> None:
+    everything = text(three.get("/"))
+    filtered = text(three.get("/", {"phase": "architect", "type": "review"}))
+
+    assert "3 open" in everything
+    assert counts(everything) == {"All": 3, "Review": 1, "Error resolution": 1, "Selection": 1}
+    assert "1 of 3 open" in filtered
+    assert counts(filtered) == {"All": 2, "Review": 1, "Selection": 1}
+
+
+def counts(page: str) -> dict[str, int]:
+    chips = re.findall(r'class="chip" id=.*?</a>', page, re.DOTALL)
+    told = [re.sub(r"<[^>]*>", "", chip.partition(">")[2]).split() for chip in chips]
+    return {" ".join(words): int(count) for *words, count in told}
+
+
+def test_when_filters_hide_everything_the_page_offers_to_clear_them(three: Client) -> None:
+    page = text(three.get("/", {"q": "nowhere"}))
+
+    assert "No open request matches" in page
+    assert "3 open requests are hidden by these filters." in page
+    assert re.search(r'<a class="button" href="/">Clear filters</a>', page)
+    assert "faber run demo" not in page
+
+
+def test_an_empty_inbox_says_how_to_start_a_run(site: Client) -> None:
+    page = text(site.get("/"))
+
+    assert "0 open" in page
+    assert "faber run demo" in page
+    assert "Clear filters" not in page
+
+
+def test_the_query_of_an_address_holds_only_what_filters() -> None:
+    form = FilterForm({"q": " a&b ", "project": "", "type": "review", "mine": "on", "v": "1"})
+
+    assert form.filters == Filters(q="a&b", type="review", mine=True)
+    assert form.filters.query == "q=a%26b&type=review&mine=1"
+    assert not Filters()
+
+
+# What htmx asks for
+
+
+def test_a_poll_changes_the_page_only_when_something_changed(three: Client) -> None:
+    version = waiting.version()
+
+    same = three.get("/", {"q": "plan", "v": version}, headers=HTMX)
+    asks("Another plan")
+    news = three.get("/", {"q": "plan", "v": version}, headers=HTMX)
+
+    assert (same.status_code, same.content) == (204, b"")
+    assert prompts(text(news)) == ["Review the plan", "Another plan"]
+    assert f"v={waiting.version()}" in text(news)
+    assert "<html" not in text(news)
+    assert "HX-Push-Url" not in news.headers
+
+
+def test_the_version_changes_when_one_goes_and_another_comes(three: Client) -> None:
+    seen = {waiting.version()}
+    f.answer(Run.objects.get(work_id="258"), "approve")
+    seen.add(waiting.version())
+    asks("Another")
+    seen.add(waiting.version())
+
+    assert len(seen) == 3
+
+
+def test_a_new_filter_is_a_new_address(three: Client) -> None:
+    response = three.get(
+        "/",
+        {"q": "", "project": "Acme/Shop", "phase": ""},
+        headers={**HTMX, "HX-Current-URL": "http://testserver/"},
+    )
+
+    assert response.headers["HX-Push-Url"] == "/?project=Acme%2FShop"
+
+
+def test_typing_on_keeps_only_the_last_address(three: Client) -> None:
+    at = {**HTMX, "HX-Current-URL": "http://testserver/?q=pl"}
+
+    typed = three.get("/", {"q": "plan"}, headers=at)
+    cleared = three.get("/", {"q": "plan", "phase": "build"}, headers=at)
+
+    assert typed.headers["HX-Replace-Url"] == "/?q=plan"
+    assert cleared.headers["HX-Push-Url"] == "/?q=plan&phase=build"
+
+
+def test_the_words_around_the_list_come_with_it(three: Client) -> None:
+    news = text(three.get("/", {"type": "selection"}, headers=HTMX))
+
+    assert "<title>(3) Inbox · FABER</title>" in news
+    assert '<p id="found" hx-swap-oob="innerHTML">1 of 3 open</p>' in news
+    assert "<option>Acme/Shop</option>" in news
+    assert re.search(r'id="open-count" class="badge" hx-swap-oob="true">3<', news)
+
+
+# What it costs
+
+
+def test_the_page_costs_the_same_however_much_is_open(
+    site: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    many(250)
+    whole = [
+        {},
+        {"type": "review"},
+        {"project": "Acme/App"},
+    ]
+    site.get("/")
+
+    for query in whole:
+        with django_assert_num_queries(5):  # session, user, groups, what there is, one page of it
+            assert len(prompts(text(site.get("/", query)))) == 100
+    with django_assert_num_queries(6):  # and what else there is of each type
+        site.get("/", {"q": "review"})
+    with django_assert_num_queries(7):  # and who may answer which
+        site.get("/", {"mine": "1"})
+    version = waiting.version()
+    with django_assert_num_queries(3):  # session, user, what there is
+        assert site.get("/", {"v": version}, headers=HTMX).status_code == 204
+
+
+def test_no_plan_is_loaded(site: Client) -> None:
+    many(3)
+
+    with CaptureQueriesContext(
+        connection,
+    ) as made:
+        site.get("/", {"mine": "1", "q": "review"})
+
+    assert not [query for query in made if '"runs_run"."plan"' in query["sql"]]
+    assert not [query for query in made if '"context"' in query["sql"]]
+
+
+def test_pages_have_a_hundred_rows(site: Client) -> None:
+    many(205)
+
+    last = text(site.get("/", {"page": "3"}))
+
+    assert len(prompts(last)) == 5
+    assert "201–205 of 205" in last
+    assert "page=3&v=" in last
+
+
+# What comes next
+
+
+def test_the_next_one_is_the_highest_ranked_that_this_person_may_answer(three: Client) -> None:
+    answered = FeedbackRequest.objects.get(prompt="Review the plan")
+    rita = f.person("Rita")
+
+    after = waiting.following(answered, rita)
+    assert after
+    assert after.prompt == "It failed"
+    after_that = waiting.following(after, f.person("Otto"))
+    assert after_that == answered
+    assert waiting.following(answered, f.person("Vic", groups=frozenset({"viewer"}))) is None
+
+
+def test_the_next_one_is_found_behind_many_for_others() -> None:
+    many(150)
+    FeedbackRequest.objects.update(reviewers=["otto"])
+    mine = asks("For Rita", reviewers=["rita"])
+    other = FeedbackRequest.objects.exclude(request_id=mine)[0]
+
+    found = waiting.following(other, f.person("Rita"))
+
+    assert found
+    assert found.request_id == mine
+
+
+# The look
+
+
+def test_the_bar_counts_what_is_open_on_every_page(three: Client) -> None:
+    for address in ("/", "/runs/"):
+        assert re.search(r'id="open-count" class="badge">3<', text(three.get(address))), address
+
+
+def test_a_theme_is_kept_in_a_cookie_and_rendered_by_the_server(site: Client) -> None:
+    assert "data-theme" not in text(site.get("/"))
+
+    chosen = site.post("/theme/", {"theme": "dark", "next": "/runs/"})
+    assert (chosen.status_code, chosen.headers["Location"]) == (303, "/runs/")
+    assert chosen.cookies["theme"]["samesite"] == "Lax"
+    assert '<html lang="en" data-theme="dark">' in text(site.get("/"))
+
+    site.post("/theme/", {"theme": "system", "next": "https://elsewhere.example/"})
+    assert "data-theme" not in text(site.get("/"))
+
+
+def test_a_theme_never_leads_to_another_site(site: Client) -> None:
+    for elsewhere in ("https://elsewhere.example/", "//elsewhere.example", ""):
+        response = site.post("/theme/", {"theme": "dark", "next": elsewhere})
+        assert response.headers["Location"] == "/"
+
+
+def test_with_htmx_a_new_theme_leaves_the_page_as_it_is(site: Client) -> None:
+    response = site.post("/theme/", {"theme": "light"}, headers=HTMX)
+
+    assert response.status_code == 204
+    assert response.headers["HX-Trigger"] == '{"theme": {"name": "light"}}'
+
+
+def test_pages_that_name_no_icon_find_one(client: Client) -> None:
+    response = client.get("/favicon.ico")
+
+    assert (response.status_code, response.headers["Location"]) == (302, "/static/favicon.svg")
+
+
+def icon_names() -> Iterator[tuple[str, str]]:
+    for template in (ROOT / "templates").rglob("*.html"):
+        for name in re.findall(r'{% icon "([\w-]+)"', template.read_text()):
+            yield template.name, name
+
+
+def test_every_icon_that_is_named_is_in_the_sprite() -> None:
+    sprite = (ROOT / "static/icons.svg").read_text()
+    known = set(re.findall(r'<symbol id="([\w-]+)"', sprite))
+
+    assert [(where, name) for where, name in icon_names() if name not in known] == []
+
+
+@pytest.mark.parametrize("kind", list(FeedbackType))
+def test_every_type_has_an_icon(site: Client, kind: FeedbackType) -> None:
+    sprite = (ROOT / "static/icons.svg").read_text()
+    asks("anything", type=kind.value)
+
+    used = re.search(r'row-icon.*?icons\.svg#([\w-]+)"', text(site.get("/")), re.DOTALL)
+
+    assert used
+    assert f'<symbol id="{used[1]}"' in sprite

@@ -1,0 +1,104 @@
+"""A specification is told with its outline."""
+
+from runs.context.specs import outline
+from runs.domain.values.scrubbing import scrubbed
+
+SPEC = """\
+---
+title: Better resume handling
+status: draft
+version: 1.10
+tags:
+  - hitl
+  - resume
+---
+
+# Feature: resume
+
+## Summary #
+
+```markdown
+# not a heading
+- [ ] not a criterion
+```
+
+- no criterion either
+
+## Acceptance Criteria
+
+- [ ] The run resumes
+- [x] Nothing is lost
+### On the command line
+1. It says why
+
+## Tasks
+
+- a task
+
+### US1
+
+**Acceptance Criteria**:
+- It is fast
+
+**Notes**
+- just a note
+"""
+
+
+def test_the_front_matter_is_told_as_it_is_written() -> None:
+    assert outline(SPEC)["front_matter"] == {
+        "title": "Better resume handling",
+        "status": "draft",
+        "version": "1.10",
+        "tags": "- hitl\n  - resume",
+    }
+
+
+def test_headings_are_told_with_their_level_and_line_and_code_has_none() -> None:
+    headings = outline(SPEC)["headings"]
+
+    assert isinstance(headings, list)
+    assert [(each["level"], each["title"]) for each in headings] == [
+        (1, "Feature: resume"),
+        (2, "Summary"),
+        (2, "Acceptance Criteria"),
+        (3, "On the command line"),
+        (2, "Tasks"),
+        (3, "US1"),
+    ]
+    assert headings[0]["line"] == 10
+
+
+def test_the_acceptance_criteria_are_the_items_below_their_heading_or_label() -> None:
+    assert outline(SPEC)["acceptance_criteria"] == [
+        "The run resumes",
+        "Nothing is lost",
+        "It says why",
+        "It is fast",
+    ]
+
+
+def test_a_plain_text_has_no_outline() -> None:
+    assert outline("Just a sentence.") == {
+        "front_matter": {},
+        "headings": [],
+        "acceptance_criteria": [],
+    }
+
+
+def test_every_text_is_scrubbed_behind_the_name_it_goes_by() -> None:
+    def scrub(text: str) -> str:
+        return text.replace("password: hunter2", "password: [gone]")
+
+    value = {"inputs": {"password": "hunter2", "other": "hunter2"}, "list": ["password: hunter2"]}
+
+    assert scrubbed(value, scrub) == {
+        "inputs": {"password": "[gone]", "other": "hunter2"},
+        "list": ["password: [gone]"],
+    }
+
+
+def test_a_value_without_anything_to_scrub_is_the_same_value() -> None:
+    value = {"a": ["b", 1, None]}
+
+    assert scrubbed(value, str.strip) is value

@@ -1,0 +1,295 @@
+import os
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.db import (
+    OperationalError,
+    close_old_connections,
+    connection,
+    connections,
+    transaction,
+)
+from django_q.conf import Conf
+from django_q.models import OrmQ
+from pytest_django import Settings
+
+from runs.jobs import queue, wakeup
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+
+JOB = "tests.steps.nothing"
+OTHER_SESSION = 1
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.WokenBroker]:
+    monkeypatch.setattr(Conf, "POLL", 0.01)
+    with closing(queue.WokenBroker()) as broker:
+        yield broker
+
+
+@pytest.fixture
+def ear(folder: Path) -> Iterator[wakeup.Bell]:
+    with closing(wakeup.listen("default")) as ear:
+        yield ear
+
+
+@pytest.fixture
+def folder(settings: Settings, tmp_path: Path) -> Path:
+    settings.FABER_DATA_DIR = tmp_path
+    return tmp_path
+
+
+def arguments(taken: list[queue.Job] | None) -> list[tuple[int, ...]]:
+    return [OrmQ.objects.get(pk=pk).args() for pk, _payload in taken or []]
+
+
+def test_a_job_is_queued_when_its_transaction_commits() -> None:
+    with transaction.atomic():
+        queue.enqueue(JOB, 1)
+
+    assert queue.waiting_since() is not None
+
+
+def test_a_job_disappears_with_its_transaction() -> None:
+    with transaction.atomic():
+        queue.enqueue(JOB, 1)
+        transaction.set_rollback(True)
+
+    assert queue.waiting_since() is None
+
+
+def test_jobs_are_taken_in_the_order_they_were_queued(broker: queue.WokenBroker) -> None:
+    for number in range(5):
+        queue.enqueue(JOB, number)
+
+    assert [arguments(broker.dequeue()) for _ in range(5)] == [[(n,)] for n in range(5)]
+
+
+def test_a_job_is_taken_once(broker: queue.WokenBroker) -> None:
+    queue.enqueue(JOB, 1)
+
+    assert broker.dequeue()
+    assert not broker.dequeue()
+    assert queue.waiting_since() is None
+
+
+def test_the_loser_of_a_race_takes_the_next_job(
+    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.enqueue(JOB, 1)
+    queue.enqueue(JOB, 2)
+    stolen: list[list[queue.Job] | None] = []
+
+    def timeout_after_the_rival(row: OrmQ) -> object:
+        if not stolen:
+            stolen.append(None)
+            stolen[0] = broker.dequeue()
+        return queue.WokenBroker.timeout(broker, row)
+
+    monkeypatch.setattr(broker, "timeout", timeout_after_the_rival)
+
+    assert arguments(broker.dequeue()) == [(2,)]
+    assert arguments(stolen[0]) == [(1,)]
+
+
+def test_an_unreachable_database_does_not_end_the_pusher(
+    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> list[queue.Job]:
+        raise OperationalError("the server went away")
+
+    queue.enqueue(JOB, 1)
+    with monkeypatch.context() as outage:
+        outage.setattr(broker, "_take", fail)
+        assert broker.dequeue() is None
+        assert broker.dequeue() is None
+
+    assert caplog.messages == ["The job queue cannot be read: the server went away"]
+    assert broker.dequeue()
+
+
+def test_a_job_for_one_cluster_comes_before_the_others(broker: queue.WokenBroker) -> None:
+    queue.enqueue(JOB, 1)
+    queue.enqueue_for(os.getsid(0), JOB)
+
+    assert arguments(broker.dequeue()) == [()]
+
+
+def test_a_job_for_another_cluster_is_left_alone(broker: queue.WokenBroker) -> None:
+    queue.enqueue_for(OTHER_SESSION, JOB)
+
+    assert not broker.dequeue()
+    assert queue.waiting_since() is None
+
+
+def test_a_job_for_a_cluster_counts_as_answered_when_it_is_acknowledged(
+    broker: queue.WokenBroker,
+) -> None:
+    queue.enqueue_for(os.getsid(0), JOB)
+    taken = broker.dequeue()
+    assert taken
+    assert not queue.is_answered(os.getsid(0))
+
+    broker.acknowledge(taken[0][0])
+
+    assert queue.is_answered(os.getsid(0))
+
+
+def test_what_a_cluster_left_unanswered_can_be_forgotten() -> None:
+    queue.enqueue_for(OTHER_SESSION, JOB)
+    queue.enqueue(JOB, 1)
+
+    queue.forget(OTHER_SESSION)
+
+    assert queue.is_answered(OTHER_SESSION)
+    assert queue.waiting_since() is not None
+
+
+def seconds_until_ring(ear: wakeup.Bell) -> float:
+    begun = time.monotonic()
+    ear.wait(5)
+    return time.monotonic() - begun
+
+
+def test_a_queued_job_wakes_who_waits(ear: wakeup.Bell) -> None:
+    queue.enqueue(JOB, 1)
+
+    assert seconds_until_ring(ear) < 2
+
+
+def test_nobody_is_woken_before_the_commit(ear: wakeup.Bell) -> None:
+    with transaction.atomic():
+        queue.enqueue(JOB, 1)
+        begun = time.monotonic()
+        ear.wait(0.2)
+        assert time.monotonic() - begun >= 0.2
+
+    assert seconds_until_ring(ear) < 2
+
+
+def test_every_cluster_on_a_host_is_woken(
+    ear: wakeup.Bell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runs.jobs.wakeup.os.getpid", lambda: 4_000_001)
+    with closing(wakeup.listen("default")) as second:
+        queue.enqueue(JOB, 1)
+
+        assert seconds_until_ring(ear) < 2
+        assert seconds_until_ring(second) < 2
+
+
+def test_a_forked_process_waits_for_a_ring_of_its_own(
+    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.dequeue()
+    inherited = broker._bell
+    assert inherited
+
+    with closing(inherited):
+        monkeypatch.setattr("runs.jobs.queue.os.getpid", lambda: 4_000_002)
+        broker.dequeue()
+
+        assert broker._bell is not inherited
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rings without a socket")
+class TestSocket:
+    def test_it_is_for_its_owner_only(self, ear: wakeup.Bell, folder: Path) -> None:
+        bells = folder / "bells"
+
+        assert bells.stat().st_mode & 0o777 == 0o700
+        assert [path.stat().st_mode & 0o777 for path in bells.iterdir()] == [0o600]
+
+    def test_a_data_directory_with_a_long_name_rings_too(
+        self, settings: Settings, tmp_path: Path
+    ) -> None:
+        settings.FABER_DATA_DIR = tmp_path / ("long" * 30)
+        settings.FABER_DATA_DIR.mkdir()
+        with closing(wakeup.listen("default")) as ear:
+            queue.enqueue(JOB, 1)
+
+            assert seconds_until_ring(ear) < 2
+
+    def test_a_file_that_was_cleared_away_comes_back(self, ear: wakeup.Bell, folder: Path) -> None:
+        for path in (folder / "bells").iterdir():
+            path.unlink()
+
+        ear.wait(0.01)
+        queue.enqueue(JOB, 1)
+
+        assert seconds_until_ring(ear) < 2
+
+    def test_the_file_of_a_dead_process_is_removed(self, ear: wakeup.Bell, folder: Path) -> None:
+        dead = folder / "bells" / "4000003"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as its:
+            its.bind(str(dead))
+
+        queue.enqueue(JOB, 1)
+
+        assert not dead.exists()
+        assert seconds_until_ring(ear) < 2
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
+def test_a_lost_connection_is_made_again(broker: queue.WokenBroker) -> None:
+    broker.dequeue()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN %' AND datname = current_database()"
+        )
+
+    assert broker.dequeue() is None
+    queue.enqueue(JOB, 1)
+
+    assert broker.dequeue()
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
+def test_the_next_job_makes_a_lost_connection_again() -> None:
+    """What django-q2 does before every job, and Django before every request."""
+    with ThreadPoolExecutor(1) as elsewhere:
+        before = elsewhere.submit(_backend_of_the_next_job).result()
+        assert elsewhere.submit(_backend_of_the_next_job).result() == before
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+
+        assert elsewhere.submit(_backend_of_the_next_job).result() != before
+        elsewhere.submit(connections.close_all).result()
+
+
+def _backend_of_the_next_job() -> int:
+    close_old_connections()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        pid: int = cursor.fetchone()[0]
+    return pid
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks all rows at once")
+def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker) -> None:
+    for number in range(2):
+        queue.enqueue(JOB, number)
+
+    def rivals() -> list[queue.Job] | None:
+        with closing(queue.WokenBroker()) as rival:
+            try:
+                return rival.dequeue()
+            finally:
+                connections.close_all()
+
+    # The row of the first job is locked until the transaction ends.
+    with ThreadPoolExecutor(1) as elsewhere, transaction.atomic():
+        ours = broker.dequeue()
+        theirs = elsewhere.submit(rivals).result(timeout=10)
+
+    assert [arguments(taken) for taken in (ours, theirs)] == [[(0,)], [(1,)]]

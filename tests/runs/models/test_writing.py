@@ -1,0 +1,78 @@
+"""Writes whose SQL is made once, and that leave what Django would leave."""
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from runs.models import Event, Run, StepAttempt
+from runs.models.writing import insert, insert_all, update
+from tests import factories as f
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def _event(run: Run, number: int) -> Event:
+    return Event(
+        run=run,
+        number=number,
+        type="note",
+        timestamp=timezone.now(),
+        document={"words": ["grün", None], "number": number},
+        hash="0" * 64,
+    )
+
+
+def test_a_new_object_is_written_as_save_writes_it() -> None:
+    run = f.started(f.five_steps())
+    new = _event(run, run.last_event_id + 1)
+    insert(new)
+    kept = Event.objects.get(pk=new.pk)
+    for field in Event._meta.concrete_fields:
+        assert getattr(kept, field.attname) == getattr(new, field.attname)
+    new.type = "changed"
+    new.save(update_fields=["type"])
+    assert Event.objects.get(pk=new.pk).type == "changed"
+
+
+def test_what_the_database_forbids_is_not_written() -> None:
+    run = f.started(f.five_steps())
+    twice = _event(run, run.events.earliest("number").number)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(twice)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_all(Event, [twice])
+    assert run.events.filter(type="note").count() == 0
+
+
+def test_many_new_objects_are_written_in_their_order() -> None:
+    run = f.started(f.five_steps())
+    first = run.last_event_id + 1
+    new = [_event(run, number) for number in range(first, first + 120)]
+    insert_all(Event, new)
+    kept = list(run.events.filter(type="note").order_by("number"))
+    assert [each.number for each in kept] == [each.number for each in new]
+    assert [each.document for each in kept] == [each.document for each in new]
+    assert [each.timestamp for each in kept] == [each.timestamp for each in new]
+
+
+def test_only_rows_that_are_as_expected_are_changed() -> None:
+    runs = [f.start(f.five_steps()), f.start(f.five_steps())]
+    attempts = [StepAttempt.objects.get(run=run) for run in runs]
+    now = timezone.now()
+    values = {"status": StepAttempt.Status.RUNNING, "lease_until": now, "usage": {"turns": 1}}
+    expected = {"run": runs[0].pk, "status": StepAttempt.Status.QUEUED, "is_remote": False}
+
+    assert update(StepAttempt, expected, values) == 1
+    assert update(StepAttempt, expected, values) == 0
+
+    changed, other = StepAttempt.objects.order_by("id")
+    assert (changed.status, changed.lease_until, changed.usage) == ("running", now, {"turns": 1})
+    assert (other.status, other.lease_until, other.usage) == ("queued", None, attempts[1].usage)
+
+
+def test_nothing_is_written_where_there_is_no_value() -> None:
+    run = f.start(f.five_steps())
+    attempt = StepAttempt.objects.get(run=run)
+    update(StepAttempt, {"id": attempt.pk}, {"usage": {"turns": 1}, "started_at": timezone.now()})
+    update(StepAttempt, {"id": attempt.pk}, {"usage": None, "started_at": None})
+    assert StepAttempt.objects.filter(usage__isnull=True, started_at=None).count() == 1

@@ -1,0 +1,232 @@
+"""What is set for a project: shown and changed on the command line and in the browser."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from runs.accounts import users
+from runs.domain.values.actors import Role
+from runs.models import Project
+from tests.commands import Answer, faber
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project.objects.create(name="Acme/App", workspace=str(tmp_path), reviewers=["rita"])
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    for words in (["init", "-q", "-b", "main"], [*identity, "commit", "-qm.", "--allow-empty"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def signed_in(role: Role) -> Client:
+    client = Client()
+    client.force_login(users.create(role.value, role=role))
+    return client
+
+
+def fresh(project: Project) -> Project:
+    return Project.objects.get(pk=project.pk)
+
+
+def put(*pairs: str) -> Answer:
+    return faber("project", "acme/app", "--set", *pairs)
+
+
+def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
+    answer = faber("project", "acme/app")
+
+    assert answer.lines[0] == "Acme/App"
+    assert [line.split() for line in answer.lines[1:]] == [
+        ["workspace", str(tmp_path)],
+        ["base_branch", "–"],
+        ["worktree", "no"],
+        ["exclusive", "no"],
+        ["agent", "–"],
+        ["context_tokens", "–"],
+        ["context_bytes", "–"],
+        ["reviewers", "rita"],
+        ["tells_runs", "no"],
+        ["labels_issues", "no"],
+        ["github_allow", "–"],
+    ]
+
+
+def test_a_program_reads_them_as_json(project: Project, tmp_path: Path) -> None:
+    document = faber("project", "Acme/App", "--json").document
+
+    assert document["name"] == "Acme/App"
+    assert document["workspace"] == str(tmp_path)
+    assert (document["exclusive"], document["reviewers"], document["context_bytes"]) == (
+        False,
+        ["rita"],
+        None,
+    )
+    assert faber("project", "--json").document["items"] == [document]
+
+
+def test_without_a_name_all_are_listed(project: Project) -> None:
+    Project.objects.create(name="Acme/Other", exclusive=True)
+
+    assert [line.split()[:3] for line in faber("project").lines] == [
+        ["PROJECT", "WORKTREE", "EXCLUSIVE"],
+        ["Acme/App", "no", "no"],
+        ["Acme/Other", "no", "yes"],
+    ]
+
+
+def test_several_are_changed_at_once_and_the_others_stay(
+    project: Project, repository: Path
+) -> None:
+    answer = put(
+        "exclusive=yes",
+        "worktree=on",
+        "base-branch=main",
+        "agent=codex",
+        "context_tokens=2000",
+        "github_allow=anna, ben,anna",
+    )
+
+    kept = fresh(project)
+    assert answer.code == 0
+    assert (kept.exclusive, kept.worktree, kept.base_branch, kept.agent) == (
+        True,
+        True,
+        "main",
+        "codex",
+    )
+    assert (kept.context_tokens, kept.github_allow, kept.reviewers) == (
+        2000,
+        ["anna", "ben"],
+        ["rita"],
+    )
+    assert "github_allow    anna, ben" in answer.out
+
+
+def test_nothing_takes_a_setting_back(project: Project) -> None:
+    put("context_bytes=100", "agent=claude")
+
+    assert put("context_bytes=", "agent=", "reviewers=").code == 0
+
+    kept = fresh(project)
+    assert (kept.context_bytes, kept.agent, kept.reviewers) == (None, "", [])
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("colour=red", "colour: cannot be set; use one of workspace, base_branch,"),
+        ("exclusive", "exclusive: write it as KEY=VALUE"),
+        ("exclusive=maybe", "exclusive: 'maybe' is neither yes nor no"),
+        ("context_tokens=many", "context_tokens: Enter a whole number."),
+        ("context_tokens=-1", "context_tokens: Ensure this value is greater than or equal to 0."),
+        ("context_bytes=0", "context_bytes: Nothing can be told in 0"),
+        ("workspace=here", "workspace: here is not a full path."),
+        ("workspace=/not/there", "workspace: /not/there is not a folder on this machine."),
+        ("agent='open", 'agent: "\'open" is not a command: No closing quotation.'),
+        ("base_branch=gone", "base_branch: There is no branch gone in"),
+        ("base_branch=--all", "base_branch: There is no branch --all in"),
+    ],
+)
+def test_what_cannot_be_set_is_said_and_changes_nothing(
+    project: Project, repository: Path, pair: str, said: str
+) -> None:
+    before = Project.objects.values().get()
+
+    answer = put("tells_runs=yes", pair)
+
+    assert answer.code == 2
+    assert said in answer.err
+    assert Project.objects.values().get() == before
+
+
+def test_worktrees_need_a_repository(project: Project) -> None:
+    answer = put("worktree=yes")
+
+    assert answer.code == 2
+    assert "worktree: " in answer.err
+    assert "is not in a git repository" in answer.err
+    assert fresh(project).worktree is False
+
+
+def test_a_project_that_is_not_known(tmp_path: Path) -> None:
+    assert faber("project", "Acme/New").code == 6
+    assert faber("project", "Acme/New", "--set", "exclusive=yes").code == 6
+    assert faber("project", "--set", "exclusive=yes").code == 2
+    assert not Project.objects.exists()
+
+
+def test_a_new_project_is_made_with_its_folder(tmp_path: Path) -> None:
+    made = ["workspace=" + str(tmp_path), "exclusive=yes"]
+    assert faber("project", "New", "--set", *made).code == 2
+
+    assert faber("project", "Acme/New", "--set", *made).code == 0
+
+    project = Project.objects.get()
+    assert (project.name, project.folder, project.exclusive) == ("Acme/New", tmp_path, True)
+
+
+# In the browser
+
+
+def test_the_list_leads_to_each_project(project: Project) -> None:
+    page = signed_in(Role.VIEWER).get("/projects/").content.decode()
+
+    assert '<a class="row-link" id="project-' in page
+    assert 'href="/projects/Acme/App/"' in page
+
+
+def test_an_operator_changes_the_settings(project: Project) -> None:
+    client = signed_in(Role.OPERATOR)
+    page = client.get("/projects/Acme/App/").content.decode()
+    assert 'value="rita"' in page
+
+    response = client.post(
+        "/projects/acme/app/",
+        {"workspace": project.workspace, "exclusive": "on", "reviewers": "rita, group:leads"},
+    )
+
+    assert (response.status_code, response["Location"]) == (303, "/projects/Acme/App/?saved")
+    kept = fresh(project)
+    assert (kept.exclusive, kept.reviewers, kept.folder) == (
+        True,
+        ["rita", "group:leads"],
+        project.folder,
+    )
+    assert "Saved." in client.get(response["Location"]).content.decode()
+
+
+def test_what_is_wrong_is_said_at_its_field_and_kept(project: Project) -> None:
+    response = signed_in(Role.ADMIN).post(
+        "/projects/Acme/App/", {"workspace": "/not/there", "agent": "my agent"}
+    )
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "/not/there is not a folder on this machine." in page
+    assert 'value="my agent"' in page
+    assert fresh(project).agent == ""
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
+def test_others_read_and_change_nothing(project: Project, role: Role) -> None:
+    client = signed_in(role)
+
+    page = client.get("/projects/Acme/App/").content.decode()
+
+    assert "rita" in page
+    assert 'name="exclusive"' not in page
+    assert client.post("/projects/Acme/App/", {"exclusive": "on"}).status_code == 403
+    assert fresh(project).exclusive is False
+
+
+def test_a_page_of_no_project_is_not_there() -> None:
+    assert signed_in(Role.VIEWER).get("/projects/Acme/Gone/").status_code == 404

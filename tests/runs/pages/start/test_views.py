@@ -1,0 +1,131 @@
+"""Starting in the browser: one run or many, for those who may."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from runs.accounts import users
+from runs.domain.values.actors import Role
+from runs.models import Batch, Project, Run
+from tests import factories as f
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    folder = tmp_path / ".fractary" / "faber" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "small.json").write_text(json.dumps(f.five_steps()))
+    return Project.objects.create(name="Acme/App", workspace=str(tmp_path))
+
+
+@pytest.fixture
+def rita() -> User:
+    return users.create("rita", role=Role.REVIEWER)
+
+
+@pytest.fixture
+def client(rita: User) -> Client:
+    client = Client()
+    client.force_login(rita)
+    return client
+
+
+def wanted(known: Project, /, **more: str) -> dict[str, str]:
+    return {"project": known.name, "workflow": "small", "work_ids": "", **more}
+
+
+def test_the_form_offers_what_is_known(project: Project, client: Client) -> None:
+    page = client.get("/start/").content.decode()
+
+    assert f'<option value="{project.name}">' in page
+    assert '<option value="small">' in page
+    assert '<option value="demo">' in page
+    assert "Folder" not in page
+
+
+def test_one_work_id_starts_a_run(project: Project, client: Client) -> None:
+    response = client.post("/start/", wanted(project, work_ids="#124", autonomy="guarded"))
+
+    run = Run.objects.get()
+    assert (response.status_code, response["Location"]) == (303, f"/runs/{run.run_id}/")
+    assert (run.work_id, run.autonomy, run.started_by, run.batch) == (
+        "124",
+        "guarded",
+        "rita",
+        None,
+    )
+    assert run.workspace == project.workspace
+
+
+def test_several_start_a_batch(project: Project, client: Client) -> None:
+    response = client.post("/start/", wanted(project, work_ids="124, 125\n126", concurrency="2"))
+
+    batch = Batch.objects.get()
+    assert response["Location"] == f"/batches/{batch.batch_id}/"
+    assert set(batch.runs.values_list("work_id", flat=True)) == {"124", "125", "126"}
+    assert batch.concurrency == 2
+    assert batch.runs.filter(status="pending").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "said"),
+    [
+        ({"work_ids": "1,2,1"}, 422, "1 is there 2 times"),
+        ({"work_ids": "a/b"}, 422, "is not a work id"),
+        ({"workflow": "nothing"}, 404, "There is no workflow nothing"),
+        ({"workflow": "/etc/small.yaml"}, 422, "Only operators start a workflow from a file"),
+        ({"project": ""}, 422, "Choose a project that has a folder"),
+        ({"project": "Other/App"}, 422, "Select a valid choice"),
+        ({"autonomy": "wild"}, 422, "Select a valid choice"),
+        ({"concurrency": "0"}, 422, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_started_is_said_and_kept(
+    project: Project, client: Client, fields: dict[str, str], status: int, said: str
+) -> None:
+    response = client.post("/start/", wanted(project, prompt="my words", **fields))
+
+    assert response.status_code == status
+    assert said in response.content.decode()
+    assert "my words" in response.content.decode()
+    assert not Run.objects.exists()
+
+
+def test_a_viewer_may_not(project: Project) -> None:
+    client = Client()
+    client.force_login(users.create("vera", role=Role.VIEWER))
+
+    assert client.get("/start/").status_code == 403
+    assert client.post("/start/", wanted(project)).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_an_operator_names_a_folder_and_a_file(
+    project: Project, client: Client, rita: User, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(f.five_steps()))
+    fields = wanted(project, project="", workflow=str(file), folder=str(tmp_path))
+    assert client.post("/start/", fields).status_code == 422
+
+    users.set_role(rita, Role.OPERATOR)
+    assert client.post("/start/", fields).status_code == 303
+    assert Run.objects.get().workspace == str(tmp_path)
+
+
+def test_a_folder_that_a_reviewer_sends_is_not_read(project: Project, client: Client) -> None:
+    client.post("/start/", wanted(project, folder="/"))
+
+    assert Run.objects.get().workspace == project.workspace
+
+
+def test_the_demo_needs_no_folder(client: Client) -> None:
+    response = client.post("/start/", {"workflow": "demo", "work_ids": "1 2"})
+
+    assert response.status_code == 303
+    assert Batch.objects.get().project.name == "faber/demo"
