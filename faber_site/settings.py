@@ -79,6 +79,12 @@ FABER_UNDO_SECONDS = env.number("FABER_UNDO_SECONDS", 5, most=3600)
 FABER_LEASE_SECONDS = env.number("FABER_LEASE_SECONDS", 8, least=2, most=3600)
 # `runs` calls this when a run must ask: the one place that points upwards.
 FABER_ASKER = "feedback.requests.asker"
+# Each hears of every request through `requests.announce`; a new channel is a folder and a line.
+FABER_CHANNELS = (
+    "feedback.channels.github.channel",
+    "feedback.channels.callbacks.channel",
+    "feedback.exchange.sync.channel",
+)
 # Where programs may be called back although it is a private network, or without https.
 FABER_CALLBACK_ALLOW = env.parsed(
     "FABER_CALLBACK_ALLOW",

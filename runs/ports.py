@@ -1,6 +1,6 @@
 """What `runs` needs from outside: somebody who puts questions to people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -37,19 +37,11 @@ class Asker(Protocol):
     def run_moved(self, run: Run) -> None:
         """Hear that a run began or came to rest for good."""
 
-    def catch_up(self) -> None:
-        """Do what should have been done by now and was not."""
-
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""
 
     def pending(self, runs: Sequence[Run]) -> dict[int, str]:
         """What runs ask at present: ids of requests by the runs' keys."""
-
-    def remembered(
-        self, run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]
-    ) -> list[dict[str, object]]:
-        """Every request whole, with every answer; attempts and artifacts by their number."""
 
 
 @cache

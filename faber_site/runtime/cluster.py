@@ -3,12 +3,13 @@
 import os
 import signal
 import sys
+from importlib import import_module
 from types import FrameType
 
 import django
-from django.utils.module_loading import autodiscover_modules
 
 from faber_site.runtime import memory, processes
+from runs.jobs.table import Job
 
 # A step may last an hour; whoever asks the cluster to end has been promised seconds. The
 # supervisor is quicker than this; it matters when the supervisor is gone.
@@ -22,7 +23,8 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
     django.setup()
     # Loaded here once, and not by each worker when its first job comes.
-    autodiscover_modules("tasks")
+    for job in Job:
+        import_module(job.module)
     from django_q import signals  # noqa: PLC0415  needs the settings
     from django_q.cluster import Cluster  # noqa: PLC0415
 

@@ -10,12 +10,12 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from faber_site.runtime import processes
-from runs import tasks
+from faber_site.runtime.sweep import sweep
 from runs.jobs import queue
+from runs.jobs.table import Job
 
 logger = logging.getLogger(__name__)
 
-BEAT = "runs.tasks.beat"
 INTERVAL = 2.0
 # Somebody in front of a terminal waits for the first beat of a new cluster.
 FIRST_INTERVAL = 0.2
@@ -103,7 +103,7 @@ class Pulse:
             self._gone.popleft()
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + INTERVAL
-            tasks.sweep()
+            sweep()
 
 
 def _look(watch: Watch) -> None:
@@ -124,5 +124,5 @@ def _look(watch: Watch) -> None:
         # Where processes cannot be seen, nothing can be concluded from silence.
         watch.saw_silence(worker_is_idle=bool(members) and busy < settings.FABER_WORKERS)
         return
-    queue.enqueue_for(watch.session, BEAT)
+    queue.enqueue_for(watch.session, Job.BEAT)
     watch.is_beat_sent = True

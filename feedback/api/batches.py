@@ -78,7 +78,7 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
         batch = batches.start(wanted, actor)
     except NotFound as error:
         raise Invalid([Problem("workflow", str(error))]) from error
-    batch_telling.tell(batch)
+    batch_telling.tell(batch.pk)
     return batch
 
 
@@ -121,5 +121,5 @@ def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
     else:
         named = {key: answer.model_dump() for key, answer in body.answers.items()}
         results = batching.answer_listed(batch, named, actor)
-    batch_telling.tell(batch)
+    batch_telling.tell(batch.pk)
     return {"results": [result.shape() for result in results]}

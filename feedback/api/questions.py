@@ -33,8 +33,8 @@ def _context(sent: Mapping[str, object]) -> dict[str, object]:
 
 def _options(body: AskPeople) -> tuple[Option, ...]:
     sent = [_spelt_out(option) for option in body.options]
-    if body.type is FeedbackType.CLARIFICATION and sent:
-        raise _wrong("a clarification is answered in words; use the type selection for choices")
+    if body.type.takes_text and sent:
+        raise _wrong(f"a {body.type} is answered in words; use the type selection for choices")
     if body.type is FeedbackType.SELECTION and not sent:
         raise _wrong("a selection needs options to choose from")
     if len({option.value for option in sent}) < len(sent):

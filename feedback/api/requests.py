@@ -9,7 +9,7 @@ from ninja import Query, Router, Status
 from feedback.api import questions, waiting
 from feedback.api.schemas import GiveAnswer, RequestJson, Requests
 from feedback.api.schemas import Status as RequestStatus
-from feedback.channels.callbacks import promises
+from feedback.channels.callbacks import channel as callbacks
 from feedback.models import FeedbackRequest
 from feedback.requests import answers as answering
 from feedback.requests.answers import Words
@@ -118,7 +118,7 @@ def _check(request: ApiRequest, body: AskPeople) -> None:
     """Before the transaction: an address is looked up in the network."""
     tokens.check_may_act(request.auth.actor)
     if body.callback_url:
-        promises.check(body.callback_url)
+        callbacks.check(body.callback_url)
 
 
 def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -> Json:
@@ -132,7 +132,7 @@ def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -
     )
     asked = FeedbackRequest.objects.get(run=run, status=FeedbackRequest.Status.PENDING)
     if body.callback_url:
-        promises.promise(asked, body.callback_url, request.auth.token)
+        callbacks.promise(asked, body.callback_url, request.auth.token)
     return request_shape(asked)
 
 

@@ -11,15 +11,6 @@ from runs.domain.values.questions import FeedbackType
 from runs.pages.lists import listing
 from runs.pages.lists.filters import ask_once
 
-CHANNELS = {
-    Source.WEB: "Browser",
-    Source.CLI: "Command line",
-    Source.ISSUE_COMMENT: "Issue comment",
-    Source.API: "API",
-    Source.MCP: "MCP",
-    Source.PARALLEL_COORDINATION: "Batch",
-    Source.POLICY: "Policy",
-}
 PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "all": "All time"}
 DEFAULT_PERIOD = "30"
 
@@ -49,7 +40,9 @@ class AuditForm(forms.Form):
         choices=lambda: [("", "Every project"), *((name, name) for name in listing.projects())],
     )
     source = forms.ChoiceField(
-        label="Channel", required=False, choices=[("", "Every channel"), *CHANNELS.items()]
+        label="Channel",
+        required=False,
+        choices=[("", "Every channel"), *((source.value, source.label) for source in Source)],
     )
     type = forms.ChoiceField(
         label="Type",

@@ -10,6 +10,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.planning import batch as rules
 from runs.domain.planning import batch_prompt
 from runs.domain.planning.batch import Asked, Member
+from runs.domain.values.background import Background
 from runs.models import Batch, Run
 
 # What tells of a run without its plan, which runs of a batch mostly share.
@@ -133,8 +134,7 @@ def _member(run: Run, asked: FeedbackRequest | None) -> Member:
 
 
 def _asks(asked: FeedbackRequest) -> Asked:
-    questions = asked.context.get("questions")
-    summary = asked.context.get("summary")
+    told = Background.read(asked.context)
     return Asked(
         request_id=asked.request_id,
         type=asked.feedback_type,
@@ -142,9 +142,6 @@ def _asks(asked: FeedbackRequest) -> Asked:
         options=asked.choices,
         phase=asked.phase,
         step=asked.step,
-        questions=tuple(
-            str(question.get("question", "")) if isinstance(question, dict) else str(question)
-            for question in (questions if isinstance(questions, list) else ())
-        ),
-        error=summary if isinstance(summary, str) else "",
+        questions=tuple(question.text for question in told.questions),
+        error=told.summary,
     )

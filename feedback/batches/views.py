@@ -93,7 +93,7 @@ def _answered(
     request: PageRequest, batch: Batch, given: Entered, results: list[Result], text: str = ""
 ) -> HttpResponse:
     """What became of each; when nothing is left to say, a page that can be loaded again."""
-    comment.tell(batch)
+    comment.tell(batch.pk)
     refused = [result for result in results if not result.is_applied]
     if results and not refused and not request.htmx:
         return SeeOther(f"{resolve_url('batch', batch.batch_id)}?sent={len(results)}")

@@ -8,8 +8,8 @@ from django import forms
 from feedback.desk.review import LONGEST_REMARK, Place
 from feedback.models import FeedbackRequest, ReviewComment
 from feedback.requests.answers import Words
+from runs.domain.values.background import FormQuestion
 from runs.domain.values.errors import FaberError, InvalidAnswer
-from runs.domain.values.questions import FeedbackType
 
 
 class AnswerForm(forms.Form):
@@ -26,12 +26,12 @@ class AnswerForm(forms.Form):
         draft: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(data, initial={**(draft or {}), "seal": asked.seal})
-        self.asks_for_words = asked.feedback_type is FeedbackType.CLARIFICATION
+        self.asks_for_words = asked.feedback_type.takes_text
         self._questions: dict[str, str] = {}
-        for number, question in enumerate(_questions(asked), start=1):
+        for number, question in enumerate(asked.background.questions, start=1):
             name = f"question-{number}"
             self.fields[name] = _field(question)
-            self._questions[name] = str(question.get("question", ""))
+            self._questions[name] = question.text
 
     @property
     def questions(self) -> list[forms.BoundField]:
@@ -147,20 +147,14 @@ class RemarkChangeForm(forms.Form):
     kind = RemarkForm.declared_fields["kind"]
 
 
-def _questions(asked: FeedbackRequest) -> list[Mapping[str, Any]]:
-    given = asked.context.get("questions")
-    return [q for q in given if isinstance(q, Mapping)] if isinstance(given, list) else []
-
-
-def _field(question: Mapping[str, Any]) -> forms.Field:
-    label = str(question.get("question", ""))
-    if options := question.get("options"):
+def _field(question: FormQuestion) -> forms.Field:
+    if question.options:
         return forms.ChoiceField(
-            label=label,
+            label=question.text,
             required=False,
-            choices=[(str(option), str(option)) for option in options],
+            choices=[(option, option) for option in question.options],
             widget=forms.RadioSelect,
         )
     return forms.CharField(
-        label=label, required=False, widget=forms.Textarea({"rows": 2, "dir": "auto"})
+        label=question.text, required=False, widget=forms.Textarea({"rows": 2, "dir": "auto"})
     )

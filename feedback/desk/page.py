@@ -1,6 +1,6 @@
 """What the request page shows, read in few queries and handed on as values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -30,18 +30,6 @@ class Button:
     weight: str  # main, plain, or stop for what ends the run
     words: str  # what the author of the workflow says about it
     outlook: Outlook | None  # None when the run does not stand where it asked any more
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What the step said about itself; whoever wrote it, each part has its type."""
-
-    summary: str
-    errors: Sequence[str]
-    warnings: Sequence[str]
-    analysis: str
-    fixes: Sequence[str]
-    output_tail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +66,7 @@ def find(request_id: str) -> FeedbackRequest:
 
 def version_of(asked: FeedbackRequest) -> str:
     states = "".join(response.state[0] for response in asked.responses.all())
-    due = sum(row.is_due for row in _returning(asked)) if asked.run.mirrors else 0
+    due = sum(row.is_due for row in _returning(asked)) if asked.run.is_foreign else 0
     return f"{asked.status}-{states or 0}{'-due' if due else ''}"
 
 
@@ -100,7 +88,7 @@ def desk(
         remarks=list(review.remarks_of(asked, user)) if is_open else (),
         progress=runs_shown.progress_of(asked.run),
         following=None if is_open else waiting.following(asked, actor),
-        returning=_returning(asked) if asked.run.mirrors else (),
+        returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),
     )
 
@@ -108,19 +96,6 @@ def desk(
 def _returning(asked: FeedbackRequest) -> list[WriteBack]:
     rows = WriteBack.objects.filter(response__request=asked).select_related("response")
     return list(rows.order_by("pk"))
-
-
-def evidence_of(asked: FeedbackRequest) -> Evidence:
-    told: Mapping[str, object] = asked.context
-    summary = _text(told.get("summary"))
-    return Evidence(
-        summary="" if summary in asked.prompt else summary,
-        errors=_texts(told.get("errors")),
-        warnings=_texts(told.get("warnings")),
-        analysis=_text(told.get("error_analysis")) or _text(told.get("warning_analysis")),
-        fixes=_texts(told.get("suggested_fixes")),
-        output_tail=_text(told.get("output_tail")),
-    )
 
 
 def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
@@ -134,13 +109,12 @@ def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
 
 def _buttons(asked: FeedbackRequest) -> list[Button]:
     """One button stands out, unless several options would go on: then none is suggested."""
-    goes_on = [o for o in asked.choices if o.action in (Action.CONTINUE, Action.RETRY)]
-    main = goes_on[0] if len(goes_on) == 1 else None
+    is_suggested = [option.weight for option in asked.choices].count("main") == 1
     here = _standing(asked)
     return [
         Button(
             option=option,
-            weight=_weight(option, main),
+            weight="plain" if option.weight == "main" and not is_suggested else option.weight,
             words=_own_words(asked, option) if here else option.description,
             outlook=foresee(here, option.action) if here else None,
         )
@@ -162,7 +136,7 @@ def answer_outlook(asked: FeedbackRequest) -> Outlook | None:
 
 def _standing(asked: FeedbackRequest) -> Standing | None:
     run, attempt = asked.run, asked.attempt
-    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None or run.mirrors:
+    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None or run.is_foreign:
         return None  # what follows is known only to whoever executes it
     response = attempt.response if attempt else None
     return Standing(
@@ -173,17 +147,3 @@ def _standing(asked: FeedbackRequest) -> Standing | None:
         facts=run.facts,
         result=read_response(response, step=attempt.key) if attempt and response else None,
     )
-
-
-def _weight(option: Option, main: Option | None) -> str:
-    if option.action is Action.ABORT:
-        return "stop"
-    return "main" if option == main else "plain"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

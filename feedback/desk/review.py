@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from feedback.models import Draft, FeedbackRequest, FeedbackResponse, ReviewComment
 from feedback.requests import answers
-from feedback.requests import undo as holding
 from feedback.requests.answers import Words
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer, NotFound, Refused
@@ -114,7 +113,7 @@ def send(
 def undo(asked: FeedbackRequest, actor: Actor) -> None:
     """Take an answer back; its remarks and words are a draft again."""
     with transaction.atomic():
-        retracted = holding.retract(asked.request_id, actor)
+        retracted = answers.retract(asked.request_id, actor)
         ReviewComment.objects.filter(response=retracted).update(response=None)
 
 

@@ -16,7 +16,7 @@ from feedback.desk.files import Wanted
 from feedback.desk.forms import AnswerForm
 from feedback.inbox import waiting
 from feedback.models import FeedbackRequest
-from feedback.requests import undo as holding
+from feedback.requests import answers
 from feedback.requests.find import find_request
 from runs.accounts import users
 from runs.domain.values.errors import FaberError, NotFound, Stale
@@ -88,7 +88,7 @@ def undo(request: PageRequest, request_id: str) -> HttpResponse:
 @require_POST
 @refusing
 def go_now(request: PageRequest, request_id: str) -> HttpResponse:
-    holding.go_now(request_id, users.actor_of(request.user))
+    answers.apply_now(request_id, users.actor_of(request.user))
     if not request.htmx:
         return SeeOther(resolve_url("request", request_id))
     return _seen_again(request, showing.find(request_id))
@@ -170,7 +170,7 @@ def _everything(
     wanted = wanted_by(request.GET)
     return {
         "desk": desk,
-        "evidence": showing.evidence_of(asked),
+        "evidence": asked.background,
         "done": _done_before(request),
         "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
         # Called by the template, so that a part without them does not make them.

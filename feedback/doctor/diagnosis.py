@@ -22,12 +22,12 @@ from feedback.models import (
     Webhook,
     WriteBack,
 )
-from feedback.requests import undo
+from feedback.requests import answers
 from runs import engine, github
 from runs.domain.values.status import RunStatus
-from runs.engine.change import ADVANCE
 from runs.github import GitHubError, Permission
 from runs.jobs import heartbeat, queue
+from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
 from runs.workspaces import worktrees
 
@@ -101,7 +101,7 @@ def _runs() -> Iterator[Finding]:
             cause="its job is gone, or every worker is busy",
             since=attempt.queued_at,
             repair="Queue it again; a second job finds the step taken.",
-            fix=partial(queue.enqueue, ADVANCE, attempt.run_id),
+            fix=partial(queue.enqueue, Job.ADVANCE_RUN, attempt.run_id),
         )
     yield from _idle_runs(before)
 
@@ -156,7 +156,7 @@ def _answers() -> Iterator[Finding]:
             cause="its job is gone",
             since=response.held_until,
             repair="Let it take effect.",
-            fix=partial(undo.take_effect, response.pk),
+            fix=partial(answers.take_effect, response.pk),
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from feedback.exchange.documents import EventFound, State
+from feedback.exchange.run_directory import EventFound, State
 from runs.domain.planning import state as states
 from runs.domain.values.errors import Problem
 from runs.domain.values.events import ALIASES, EventType

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from feedback.exchange import old_spellings
-from feedback.exchange.documents import EventFound, Json, Metadata, State, T, read
-from feedback.exchange.extras import Record
+from feedback.exchange.export import RECORD
+from feedback.exchange.full_record import digest
 from feedback.exchange.plain_files import names_in, read_plain
+from feedback.exchange.record_reader import Record
+from feedback.exchange.run_directory import EventFound, Json, Metadata, State, T, read
 from feedback.exchange.storable import unfit
 from runs.domain.values.errors import Invalid, NotFound, Problem
 from runs.domain.values.events import chain
 from runs.domain.values.ids import is_run_id
 from runs.domain.workflow.problems import Notes
-from runs.record.export import RECORD
-from runs.record.extras import digest
 from runs.terminal.inputs import parse_json
 
 # Where the original keeps its runs, under the root of a work tree.

@@ -10,14 +10,14 @@ from django.db import DataError, IntegrityError, transaction
 
 from feedback.exchange import restore
 from feedback.exchange.directories import Directory, Told, read_directory, runs_below
-from feedback.exchange.documents import Metadata, PhaseFound
-from feedback.exchange.extras import Record
 from feedback.exchange.past_requests import Answer, Request
+from feedback.exchange.record_reader import Record
+from feedback.exchange.run_directory import Metadata, PhaseFound
 from feedback.exchange.standing import Standing, check_identity, retell
 from feedback.models import FeedbackRequest
-from feedback.requests import asker
 from feedback.requests.asker import WEIGHT_OF_A_STEP
 from feedback.requests.request_json import option_shape
+from feedback.requests.seal import seal_of
 from runs.domain.values.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.values.events import ALIASES, chain
 from runs.domain.values.ids import make_run_id
@@ -249,7 +249,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
     )
     if request.is_pending:
         row.steps_behind, row.ranked_at = behind, row.requested_at - behind * WEIGHT_OF_A_STEP
-        row.seal = asker.seal_of(row, (), run.plan_hash)
+        row.seal = seal_of(row, (), run.plan_hash)
     else:
         row.status = FeedbackRequest.Status.ANSWERED
         row.closed_at = request.answers[-1].received_at

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from feedback.exchange.documents import EventFound, Metadata, ResumePoint, State
+from feedback.exchange.run_directory import EventFound, Metadata, ResumePoint, State
 from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import Autonomy, Step
 from runs.domain.workflow.plan import Plan, PlannedPhase, Unit

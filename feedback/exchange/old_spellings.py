@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from feedback.exchange.documents import Metadata, State
+from feedback.exchange.run_directory import Metadata, State
 from runs.domain.values.errors import Problem
 
 Json = dict[str, object]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
-from feedback.exchange.documents import (
+from feedback.exchange.run_directory import (
     Answered,
     Asked,
     EventFound,
@@ -157,7 +157,7 @@ class Story:
         """Where a run stands that does not say at which gate it asks."""
         if asked is FeedbackType.ERROR_RESOLUTION:
             return Gate.FAILURE
-        if asked is FeedbackType.CLARIFICATION:
+        if asked.takes_text:
             return Gate.INPUT
         unit = self._plan.units[at]
         if any(e.key == unit.key for e in of_type(self._events, EventType.STEP_START)):
@@ -245,7 +245,7 @@ def _answer_told(event: EventFound) -> Answer:
 
 
 def _action_of(asked: FeedbackType, response: str) -> Action:
-    if asked is FeedbackType.CLARIFICATION:
+    if asked.takes_text:
         return Action.ANSWER
     return known_action(response) or Action.CONTINUE
 

@@ -4,7 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from feedback.exchange.extras import (
+from feedback.exchange.export import KEPT_FILES, RECORD
+from feedback.exchange.plain_files import read_plain
+from feedback.exchange.record_reader import (
     KeptArtifact,
     KeptBatch,
     KeptComment,
@@ -12,14 +14,12 @@ from feedback.exchange.extras import (
     KeptRun,
     Record,
 )
-from feedback.exchange.plain_files import read_plain
 from feedback.models import Delivery, FeedbackRequest
 from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
 from runs.engine.artifacts import LARGEST
 from runs.models import Artifact, Batch, Project, Run, StepAttempt
-from runs.record.export import KEPT_FILES, RECORD
 
 
 def check(record: Record, plan: Plan) -> None:

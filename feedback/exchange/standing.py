@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from feedback.exchange.consistency import disagreements
-from feedback.exchange.documents import EventFound, Metadata, State, entered_phase, of_type
 from feedback.exchange.named_plan import covers, plan_of_names
 from feedback.exchange.past_requests import Request, Story, index_of
+from feedback.exchange.run_directory import EventFound, Metadata, State, entered_phase, of_type
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import EventType, file_name
 from runs.domain.values.phases import Phase

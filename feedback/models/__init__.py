@@ -3,6 +3,7 @@
 from feedback.models.callbacks import Callback
 from feedback.models.github import Delivery, InboundComment, Listening, Webhook
 from feedback.models.mirrors import WriteBack
+from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import Draft, ReviewComment
 
@@ -14,6 +15,7 @@ __all__ = [
     "FeedbackResponse",
     "InboundComment",
     "Listening",
+    "Outgoing",
     "ReviewComment",
     "Webhook",
     "WriteBack",

@@ -2,13 +2,13 @@
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
+from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest
 from runs.models import AccessToken
 
 
-class Callback(models.Model):
+class Callback(Outgoing):
     """An address that is told the answer of a request, and how far that got."""
 
     request = models.OneToOneField(
@@ -20,10 +20,6 @@ class Callback(models.Model):
     url = models.CharField(max_length=2000)
     is_due = models.BooleanField(default=False)  # the answer is there and was not delivered yet
     delivered_at = models.DateTimeField(null=True, blank=True)
-    attempts = models.PositiveIntegerField(default=0)
-    next_try_at = models.DateTimeField(default=timezone.now)
-    last_error = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest
 from runs.models import Run
 
@@ -49,7 +50,7 @@ class InboundComment(models.Model):
         return f"{self.repository}#{self.issue} {self.author}"
 
 
-class Delivery(models.Model):
+class Delivery(Outgoing):
     """A comment of ours on an issue: what should be there, and what is."""
 
     class Kind(models.TextChoices):
@@ -74,12 +75,7 @@ class Delivery(models.Model):
     shown = models.CharField(max_length=64, blank=True)  # hash of what the issue shows
     comment_id = models.BigIntegerField(null=True, blank=True)
     comment_url = models.CharField(max_length=500, blank=True)
-    is_due = models.BooleanField(default=True)  # something is to be posted or edited
     version = models.PositiveIntegerField(default=1)  # counts what was to be said
-    attempts = models.PositiveIntegerField(default=0)  # in a row, without success
-    next_try_at = models.DateTimeField(default=timezone.now)
-    last_error = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [

@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from runs.domain.values.actors import Actor, Source
+from runs.domain.values.background import Background
 from runs.domain.values.questions import Action, FeedbackType, Gate, Option
 from runs.models import Artifact, Run, StepAttempt, choices
 
@@ -76,6 +78,10 @@ class FeedbackRequest(models.Model):
         )
 
     @property
+    def background(self) -> Background:
+        return Background.read(self.context, prompt=self.prompt)
+
+    @property
     def decision(self) -> "FeedbackResponse | None":
         """The response that decided, if one has."""
         return next((r for r in self.responses.all() if r.decides and not r.is_retracted), None)
@@ -135,6 +141,11 @@ class FeedbackResponse(models.Model):
         return f"{self.response} by {self.who}"
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is somebody's own words, and not an option that was chosen."""
+        return self.request.feedback_type.takes_text and not self.skipped
+
+    @property
     def is_held(self) -> bool:
         return self.state == self.State.HELD
 
@@ -149,3 +160,16 @@ class FeedbackResponse(models.Model):
     @property
     def source(self) -> str:
         return str(self.provided_by.get("source", ""))
+
+    @property
+    def author(self) -> Actor:
+        """Whoever gave the answer, as it is on record."""
+        by = self.provided_by
+        return Actor(
+            name=self.who,
+            source=Source(self.source),
+            method=str(by.get("method", "")),
+            email=str(by.get("email", "")),
+            account=str(by.get("account", "")),
+            user_id=self.user_id,
+        )

@@ -1,4 +1,8 @@
-"""Records an answer and sends its run on; every channel ends here."""
+"""Records an answer and sends its run on; every channel ends here.
+
+An answer given in the browser waits out its undo time first: it takes effect or is taken back,
+and whoever is first decides.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +12,29 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from feedback.channels.callbacks import promises
-from feedback.channels.github import outbox
-from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
-from feedback.requests import ledger
+from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests import announce, ledger
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.planning import event_texts
 from runs.domain.values.actors import Actor, Source
-from runs.domain.values.errors import AlreadyAnswered, InvalidAnswer, NotFound, Refused, Stale
+from runs.domain.values.errors import (
+    AlreadyAnswered,
+    InvalidAnswer,
+    NotAllowed,
+    NotFound,
+    Refused,
+    Stale,
+)
 from runs.domain.values.questions import Action, Choice, Gate, resolve
 from runs.jobs import queue
+from runs.jobs.table import Job
 from runs.models import Run
-from runs.models.prepared import Prepared
-from runs.models.writing import insert, update
+from runs.models.statements import Prepared, insert, update
 
-TAKE_EFFECT = "feedback.tasks.take_effect"
+_HELD, _TAKEN = FeedbackResponse.State.HELD, FeedbackResponse.State.TAKEN
+# How long after its time a held answer may wait for its job before the sweep does the work.
+_PATIENCE = timedelta(seconds=5)
 
 _LOCKED = Prepared(
     lambda: (
@@ -56,7 +67,7 @@ def respond(
     """Take one answer: first come, first served, bound to what its author saw."""
     said = words or Words()
     with transaction.atomic():
-        request, run = locked(request_id)
+        request, run = _locked(request_id)
         _check_open(request)
         # Only a quorum leaves a request open with answers that count.
         earlier = standing(request) if request.quorum > 1 else []
@@ -73,13 +84,67 @@ def respond(
             _close(request)
         response = _record(request, choice, said, actor, decides=decides)
         if response.held_until:
-            queue.enqueue_at(response.held_until, TAKE_EFFECT, response.pk)
+            queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
         else:
-            carry_out(run, request, response, actor)
+            _apply(run, request, response, actor)
+        if decides:
+            announce.changed(request)
     return response
 
 
-def locked(request_id: str) -> tuple[FeedbackRequest, Run]:
+def take_effect(response_pk: int) -> bool:
+    """Send the run on; False when the answer was taken back or took effect before."""
+    request_id = FeedbackResponse.objects.values_list("request__request_id", flat=True).get(
+        pk=response_pk
+    )
+    with transaction.atomic():
+        request, run = _locked(request_id)
+        if not _claim(response_pk, _TAKEN):
+            return False
+        response = FeedbackResponse.objects.get(pk=response_pk)
+        _apply(run, request, response, response.author)
+        announce.changed(request)
+    return True
+
+
+def retract(request_id: str, actor: Actor) -> FeedbackResponse:
+    """Take an answer back while nothing has come of it; the request is open again."""
+    with transaction.atomic():
+        request, _run = _locked(request_id)
+        response = _held_by(request, actor)
+        if not _claim(response.pk, FeedbackResponse.State.RETRACTED):
+            raise Refused("It is too late to undo this: the run has gone on.")
+        request.status, request.closed_at = FeedbackRequest.Status.PENDING, None
+        request.save(update_fields=["status", "closed_at"])
+        announce.changed(request)
+    return response
+
+
+def apply_now(request_id: str, actor: Actor) -> None:
+    """End the undo time early; late is no error, because the run goes on either way."""
+    with transaction.atomic():
+        request, _run = _locked(request_id)
+        response = _held_by(request, actor)
+        take_effect(response.pk)
+
+
+def catch_up(run_pk: int | None = None, most: int = 100) -> int:
+    """Let answers take effect whose job is gone; of one run those that are due."""
+    held = FeedbackResponse.objects.filter(state=_HELD)
+    now = timezone.now()
+    if run_pk is None:
+        due = held.filter(held_until__lt=now - _PATIENCE)
+    else:
+        due = held.filter(request__run_id=run_pk, held_until__lte=now)
+    return sum(take_effect(pk) for pk in list(due.values_list("pk", flat=True)[:most]))
+
+
+def standing(request: FeedbackRequest) -> list[FeedbackResponse]:
+    """The answers that count: all but those taken back."""
+    return [response for response in request.responses.all() if not response.is_retracted]
+
+
+def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     """The request and its run; the run's lock holds for both.
 
     Whoever waited for the lock sees the run as it is now, but the request as it was before: a
@@ -92,11 +157,6 @@ def locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     if request.quorum > 1:
         request.refresh_from_db(fields=["status", "closed_at"])
     return request, request.run
-
-
-def standing(request: FeedbackRequest) -> list[FeedbackResponse]:
-    """The answers that count: all but those taken back."""
-    return [response for response in request.responses.all() if not response.is_retracted]
 
 
 def _check_open(request: FeedbackRequest) -> None:
@@ -115,6 +175,13 @@ def _check_open(request: FeedbackRequest) -> None:
     )
 
 
+def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
+    """Going on needs the whole quorum to say the same; any other answer decides alone."""
+    if choice.action is not Action.CONTINUE:
+        return True
+    return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
+
+
 def _close(request: FeedbackRequest) -> None:
     """One conditional update decides between answers that came at the same time."""
     still_open = {"id": request.pk, "status": FeedbackRequest.Status.PENDING}
@@ -123,7 +190,6 @@ def _close(request: FeedbackRequest) -> None:
     if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()
         _check_open(request)
-    outbox.update(request)
 
 
 def _record(
@@ -139,7 +205,7 @@ def _record(
         items=ledger.numbered(said.items),
         skipped=choice.skipped,
         decides=decides,
-        state=FeedbackResponse.State.HELD if held_until else FeedbackResponse.State.TAKEN,
+        state=_HELD if held_until else _TAKEN,
         held_until=held_until,
         user_id=actor.user_id,
         identity=actor.identity,
@@ -158,17 +224,24 @@ def _held_until(now: datetime, actor: Actor) -> datetime | None:
     return now + timedelta(seconds=settings.FABER_UNDO_SECONDS)
 
 
-def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
-    """Going on needs the whole quorum to say the same; any other answer decides alone."""
-    if choice.action is not Action.CONTINUE:
-        return True
-    return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
+def _claim(response_pk: int, state: FeedbackResponse.State) -> bool:
+    """One conditional update decides between the worker and the person."""
+    held = FeedbackResponse.objects.filter(pk=response_pk, state=_HELD)
+    return bool(held.update(state=state))
 
 
-def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+def _held_by(request: FeedbackRequest, actor: Actor) -> FeedbackResponse:
+    decision = request.decision
+    if decision is None:
+        raise Refused("There is no answer to undo.")
+    if decision.identity != actor.identity:
+        raise NotAllowed(f"Only {decision.who} can undo or hasten this answer.")
+    return decision
+
+
+def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
     """Tell of an answer and do what it says; the caller holds the run's lock."""
-    if run.mirrors:
-        _hand_back(response)
+    if run.is_foreign:  # whoever executes it hears of the answer, and the run goes on there
         return
     action = Action(response.action)
     received = event_texts.answered(
@@ -201,13 +274,6 @@ def carry_out(run: Run, request: FeedbackRequest, response: FeedbackResponse, ac
         feedback=_feedback(request, response),
         told=[received, *approval],
     )
-    promises.keep_promise(request)
-
-
-def _hand_back(response: FeedbackResponse) -> None:
-    """Another FABER executes the run: its directory is told, and it goes on there."""
-    if response.decides:
-        WriteBack.objects.create(response=response)
 
 
 def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:

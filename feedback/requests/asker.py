@@ -1,31 +1,29 @@
-"""Opens requests when a run stops, and withdraws them when it ends."""
+"""What the engine asks people through: opens requests when a run stops, withdraws them at its end.
 
-import hashlib
-import json
+`runs.ports.Asker` says what each function owes its caller.
+"""
+
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
-from feedback.channels.callbacks import promises
-from feedback.channels.github import outbox, schedule
-from feedback.exchange import request_record
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import answers, undo
+from feedback.requests import announce, answers
 from feedback.requests.fingerprint import fingerprint
 from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
+from feedback.requests.seal import seal_of
 from runs.domain.values.actors import POLICY
+from runs.domain.values.background import Background
 from runs.domain.values.ids import make_request_id
 from runs.domain.values.questions import FeedbackType, Question
 from runs.domain.workflow.plan import Unit
-from runs.jobs import queue
-from runs.models import Artifact, Batch, Run
-from runs.models.prepared import Prepared
+from runs.models import Run
+from runs.models.statements import Prepared
 from runs.ports import Asking
 
-TELL_BATCH = "feedback.tasks.tell_batch"
 # Each step that waits behind a request counts like this much more waiting.
 WEIGHT_OF_A_STEP = timedelta(minutes=10)
 
@@ -58,8 +56,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     request.save(force_insert=True)
     if asking.shown:
         request.artifacts.set(asking.shown)
-    outbox.show(request)
-    _tell_batch(run)
+    announce.opened(request)
     return request.request_id
 
 
@@ -67,8 +64,7 @@ def _fingerprint(run: Run, unit: Unit, question: Question) -> str:
     """By what a failure is recognised; nothing for other questions."""
     if question.type is not FeedbackType.ERROR_RESOLUTION:
         return ""
-    told = question.context.get("errors")
-    errors = [str(error) for error in told] if isinstance(told, list | tuple) else []
+    errors = Background.read(question.context).errors
     return fingerprint(run.workflow_id, unit.key, errors or [question.prompt])
 
 
@@ -81,44 +77,21 @@ def approve_by_policy(request_id: str) -> None:
 def withdraw(run: Run, reason: str) -> None:
     held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
     undecided = Q(status=FeedbackRequest.Status.PENDING) | Q(pk__in=held.values("request"))
-    requests = list(FeedbackRequest.objects.filter(undecided, run=run))
-    FeedbackRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
-        status=FeedbackRequest.Status.CANCELLED, closed_at=timezone.now()
-    )
+    requests = list(FeedbackRequest.objects.filter(undecided, run=run).select_related("callback"))
     held.update(state=FeedbackResponse.State.RETRACTED)
     for request in requests:
-        outbox.update(request)
-        promises.keep_promise(request)
+        request.status, request.closed_at = FeedbackRequest.Status.CANCELLED, timezone.now()
+        request.save(update_fields=["status", "closed_at"])
+        announce.changed(request)
 
 
 def run_moved(run: Run) -> None:
-    outbox.tell_run(run)
-    if run.state.is_final:
-        _tell_batch(run)
-
-
-def _tell_batch(run: Run) -> None:
-    """Have the comment about the whole group say that one of it has stopped."""
-    if run.batch_id and Batch.objects.filter(pk=run.batch_id).exclude(issue="").exists():
-        queue.enqueue(TELL_BATCH, run.batch_id)
-
-
-def catch_up() -> None:
-    undo.catch_up()
-    outbox.catch_up()
-    promises.catch_up()
-    schedule.catch_up()
+    announce.run_moved(run)
 
 
 def pending(runs: Sequence[Run]) -> dict[int, str]:
     waiting = FeedbackRequest.objects.filter(run__in=runs, status=FeedbackRequest.Status.PENDING)
     return dict(waiting.values_list("run_id", "request_id"))
-
-
-def remembered(
-    run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]
-) -> list[dict[str, object]]:
-    return request_record.remembered(run, attempts=attempts, artifacts=artifacts)
 
 
 _DECISIONS = Prepared(
@@ -138,14 +111,3 @@ _DECISIONS = Prepared(
 def decisions(run: Run) -> list[dict[str, object]]:
     rows = _DECISIONS.rows(FeedbackResponse.State.RETRACTED.value, run.pk)
     return [decision_shape(dict(zip(DECISION_FIELDS, row, strict=True))) for row in rows]
-
-
-def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str) -> str:
-    """A hash of what the reviewer sees and decides on, and of nothing else."""
-    meaning = [
-        request.request_id,
-        [(artifact.path, artifact.revision, artifact.sha256) for artifact in shown],
-        [(option["value"], option["action"]) for option in request.options],
-        plan_hash,
-    ]
-    return hashlib.sha256(json.dumps(meaning, ensure_ascii=False).encode()).hexdigest()

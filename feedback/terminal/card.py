@@ -4,17 +4,11 @@ from collections.abc import Iterator
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.request_json import request_url
-from runs.domain.values.questions import FeedbackType
 from runs.models import Artifact, Run
 from runs.terminal.layout import card, clean, one_line
 
 TITLE = "🎯 FABER: Feedback Required"
 RULE = "─" * 39
-_LISTED = {
-    "errors": "Errors",
-    "warnings": "Warnings",
-    "suggested_fixes": "Suggested fixes",
-}
 
 
 def inline(request: FeedbackRequest) -> str:
@@ -80,17 +74,16 @@ def _artifact(artifact: Artifact) -> str:
 
 
 def _context(request: FeedbackRequest) -> Iterator[str]:
-    summary = clean(request.context.get("summary", "")).strip()
-    # A failure's prompt already ends with what the step said.
-    if summary and summary not in request.prompt:
+    told = request.background
+    if summary := clean(told.summary).strip():
         yield f"**Summary**: {summary}"
     if paths := _artifacts(request):
         yield f"**Artifact**: {', '.join(paths)}"
-    for key, title in _LISTED.items():
-        given = request.context.get(key)
-        if isinstance(given, list) and given:
+    listed = {"Errors": told.errors, "Warnings": told.warnings, "Suggested fixes": told.fixes}
+    for title, items in listed.items():
+        if items:
             yield f"**{title}**:"
-            yield from (f"  - {clean(item).strip()}" for item in given)
+            yield from (f"  - {clean(item).strip()}" for item in items)
 
 
 def _artifacts(request: FeedbackRequest) -> list[str]:
@@ -103,22 +96,20 @@ def _artifacts(request: FeedbackRequest) -> list[str]:
 
 
 def _questions(request: FeedbackRequest) -> Iterator[str]:
-    form = request.context.get("questions")
-    if not isinstance(form, list) or not form:
-        return
-    yield "Questions:"
-    for number, question in enumerate(form, start=1):
-        choices = ", ".join(map(str, question.get("options", ())))
-        hint = f" ({choices})" if choices else ""
-        yield clean(f"  {number}. {question.get('question', '')}{hint}")
+    questions = request.background.questions
+    if questions:
+        yield "Questions:"
+    for number, question in enumerate(questions, start=1):
+        hint = f" ({', '.join(question.options)})" if question.options else ""
+        yield clean(f"  {number}. {question.text}{hint}")
 
 
 def _options(request: FeedbackRequest) -> Iterator[str]:
     if not request.choices:
         return
     yield "Options:"
-    # A clarification takes any text, so a number there is an answer, not a choice.
-    numbered = request.feedback_type is not FeedbackType.CLARIFICATION
+    # Where any text is taken, a number is an answer and not a choice.
+    numbered = not request.feedback_type.takes_text
     for number, option in enumerate(request.choices, start=1):
         name = f"{number}. {option.value}" if numbered else option.value
         yield clean(f"  {name} - {option.description}" if option.description else f"  {name}")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.terminal import card
 from runs.domain.values.errors import InvalidAnswer, Refused
-from runs.domain.values.questions import FeedbackType, resolve
+from runs.domain.values.questions import resolve
 from runs.terminal.layout import clean, one_line
 
 LOOK_SECONDS = 0.5  # how soon an answer from elsewhere ends the prompt
@@ -100,7 +100,7 @@ class Prompter:
         def is_over() -> bool:
             return not _is_open(request)
 
-        if request.feedback_type is FeedbackType.CLARIFICATION:
+        if request.feedback_type.takes_text:
             _write("Your answer: ")
             return self._keyboard.text(is_over), ""
         _write("Your choice: ")

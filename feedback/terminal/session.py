@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import answers, undo
+from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.terminal.card import where_to_answer
 from feedback.terminal.prompt import Prompter
@@ -90,7 +90,7 @@ class Attendant:
     def _is_decided(self, run: Run) -> bool:
         request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
         if request is None:  # decided, and about to take effect
-            if not undo.catch_up(run.pk):
+            if not answers.catch_up(run.pk):
                 time.sleep(LOOK_SECONDS)
             return True
         if self._prompter and self._prompter.ask(request):

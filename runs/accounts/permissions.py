@@ -17,7 +17,7 @@ def may_steer(actor: Actor, run: Run) -> bool:
     """Cancel, resume and rerun: operators, and whoever started the run."""
     if actor.is_agent:
         return False
-    return _is(actor, Role.OPERATOR, Role.ADMIN) or is_starter(actor, run)
+    return _is(actor, Role.OPERATOR, Role.ADMIN) or _has_started(actor, run)
 
 
 def check_may_start(actor: Actor) -> None:
@@ -63,10 +63,21 @@ def check_may_answer(
         raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
 
 
-def is_starter(actor: Actor, run: Run) -> bool:
+def _has_started(actor: Actor, run: Run) -> bool:
+    """Whether this gives a right: by account alone, never by a name that merely looks the same."""
     if actor.user_id is not None and actor.user_id == run.started_by_user_id:
         return True
+    if actor.source is Source.ISSUE_COMMENT:
+        return False
     # On one machine the account name is the same person, whichever door they came through.
+    account = (actor.account or actor.name).casefold()
+    return bool(run.started_by_account) and account == run.started_by_account.casefold()
+
+
+def is_starter(actor: Actor, run: Run) -> bool:
+    """Whether this takes a right away: then a name that looks the same is enough."""
+    if actor.user_id is not None and actor.user_id == run.started_by_user_id:
+        return True
     names = {name.casefold() for name in (actor.account, _login(actor)) if name}
     starters = {run.started_by_account.casefold(), run.started_by.casefold()} - {""}
     return bool(names & starters)

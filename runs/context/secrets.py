@@ -2,16 +2,9 @@
 
 from django.conf import settings
 
-from runs.domain.values.redaction import redact
-
-_SECRETS = (
-    "SECRET_KEY",
-    "FABER_GITHUB_TOKEN",
-    "FABER_GITHUB_APP_KEY",
-    "FABER_GITHUB_WEBHOOK_SECRET",
-    "FABER_GITHUB_CLIENT_SECRET",
-)
+from runs.domain.values.redaction import SECRET_SETTINGS, redact
 
 
 def concealed(text: str) -> str:
-    return redact(text, (str(getattr(settings, name)) for name in _SECRETS))
+    own = [str(getattr(settings, name)) for name in SECRET_SETTINGS]
+    return redact(text, [*own, str(settings.DATABASES["default"].get("PASSWORD") or "")])

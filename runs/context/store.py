@@ -7,7 +7,7 @@ import zlib
 from runs.context.package import compare, digest_of, texts_of
 from runs.domain.values.errors import NotFound
 from runs.models import ContextPackage, ContextPart, Run, StepAttempt
-from runs.models.writing import insert
+from runs.models.statements import insert
 
 __all__ = ["compare", "digest_of", "load", "newest", "number_of", "numbered", "store"]
 

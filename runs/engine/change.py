@@ -1,6 +1,6 @@
 """One change of a locked run: what happened is collected, then written at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -15,17 +15,15 @@ from runs.domain.values.status import RunStatus, check_move
 from runs.domain.workflow.plan import Plan, Unit
 from runs.engine import artifacts, conformance, history
 from runs.jobs import queue
+from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
-from runs.models.writing import insert, update
+from runs.models.statements import insert, update
 from runs.ports import Asking, asker
 
 PLAN_CHANGED = (
     "The plan stored with this run is not the one it was started on, so nothing of it is executed. "
     "Run it again to make a plan from the workflow as it is now."
 )
-ADVANCE = "runs.tasks.advance_run"
-GIVE_TURNS = "runs.tasks.give_turns"
-TIDY = "runs.tasks.tidy_worktree"
 
 _CHANGING = (
     "status",
@@ -44,7 +42,7 @@ _CHANGING = (
 )
 
 
-class Transition:
+class Change:
     """Holds a run that its caller has locked, until `write` is called."""
 
     def __init__(self, run: Run) -> None:
@@ -65,18 +63,22 @@ class Transition:
         return self.run.frozen_plan
 
     @property
+    def here(self) -> Unit:
+        """The unit the run stands at."""
+        return self.plan.units[self.run.position]
+
+    @property
     def facts(self) -> Facts:
         return self.run.facts
 
     def tell(self, *entries: Entry) -> None:
         self._entries.extend(entries)
 
-    def go_on(self, decide: Callable[[Plan, Facts], Decision]) -> StepAttempt | None:
-        """Do what is decided on the plan as it was frozen; any other plan decides nothing."""
+    def holds_plan(self) -> bool:
+        """Whether the plan is the one that was frozen; any other is refused and decides nothing."""
         if not self.run.has_its_plan:
             self.refuse_plan()
-            return None
-        return self.apply(decide(self.plan, self.facts))
+        return self.run.has_its_plan
 
     def refuse_plan(self) -> None:
         """Execute nothing of a plan that is not the one the run was started on."""
@@ -115,7 +117,7 @@ class Transition:
 
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
-        if self.run.mirrors:
+        if self.run.is_foreign:
             raise Refused(f"Another FABER executes this run, in {self.run.mirrors}; do it there.")
         history.append(self.run, self._entries, now=self.now)
         self._entries.clear()
@@ -124,7 +126,7 @@ class Transition:
         changed = {name: value for name, value in now.items() if value != self._before[name]}
         update(Run, {"id": self.run.pk}, changed)
         if self._queued:
-            queue.enqueue(ADVANCE, self.run.pk)
+            queue.enqueue(Job.ADVANCE_RUN, self.run.pk)
         if "status" in changed and self.run.state.is_stopped:
             self._make_room()
         is_new = not self._before["last_event_id"]
@@ -140,9 +142,9 @@ class Transition:
         # By a job: a turn is given under the project's lock, which is taken before any run's.
         # A run that is being started to wait for this one cannot be seen yet, so it is not sought.
         if waits or (run.state.is_final and run.project.exclusive):
-            queue.enqueue(GIVE_TURNS, run.project_id)
+            queue.enqueue(Job.GIVE_TURNS, run.project_id)
         if run.state is RunStatus.COMPLETED and run.worktree_of:
-            queue.enqueue(TIDY, run.pk)
+            queue.enqueue(Job.TIDY_WORKTREE, run.pk)
 
     def again(self, lost: StepAttempt, reason: str) -> StepAttempt:
         """Another attempt at exactly what a dead worker had."""
@@ -286,7 +288,7 @@ def _executed(attempt: StepAttempt | None) -> event_texts.Executed | None:
         key=attempt.key,
         number=attempt.number,
         duration_ms=attempt.duration_ms or 0,
-        message=str((attempt.response or {}).get("message", "")),
+        message=attempt.message,
         result=attempt.result,
         evidence=attempt.evidence,
     )

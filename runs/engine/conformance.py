@@ -69,7 +69,7 @@ def traces_of(run: Run, upcoming: Iterable[Entry] = ()) -> list[verification.Tra
     executed |= {
         f"{phase}:{step}"
         for number, kind, phase, step in rows
-        if kind == EventType.STEP_START and (number <= run.told_elsewhere or run.mirrors)
+        if kind == EventType.STEP_START and (number <= run.told_elsewhere or run.is_foreign)
     }
     rows += [(0, entry.type, entry.phase, entry.step) for entry in upcoming]
     return [

@@ -2,22 +2,25 @@
 
 import re
 
+from django.db.models import QuerySet
+
 from runs.domain.values.errors import NotFound, Refused
 from runs.models import Run
 
 _UUID_PREFIX = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 
 
-def find_run(reference: str) -> Run:
+def find_run(reference: str, among: QuerySet[Run] | None = None) -> Run:
     """A run by its full id, its uuid, an unambiguous prefix of that, or `latest`."""
     wanted = reference.strip().lower()
-    runs = Run.objects.select_related("project")
+    runs = (Run.objects.all() if among is None else among).select_related("project")
     if wanted == "latest":
         found = list(runs.order_by("-created_at", "-id")[:1])
     elif "/" in wanted:
         found = list(runs.filter(run_id=wanted))
     elif _UUID_PREFIX.fullmatch(wanted):
-        found = _by_prefix(wanted)
+        # The run id ends in the uuid, and a uuid column compares differently on each database.
+        found = list(runs.filter(run_id__contains=f"/{wanted}")[:5])
     else:
         found = []
     if not found:
@@ -26,8 +29,3 @@ def find_run(reference: str) -> Run:
         several = ", ".join(run.run_id for run in found)
         raise Refused(f"{reference!r} may be any of several runs: {several}.")
     return found[0]
-
-
-def _by_prefix(prefix: str) -> list[Run]:
-    # The run id ends in the uuid, and a uuid column compares differently on each database.
-    return list(Run.objects.select_related("project").filter(run_id__contains=f"/{prefix}")[:5])

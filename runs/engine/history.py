@@ -8,7 +8,7 @@ from django.db.models import Count, Max
 from runs.domain.values import events
 from runs.domain.values.events import ALIASES, Entry
 from runs.models import Event, Run
-from runs.models.writing import insert_all
+from runs.models.statements import insert_all
 
 
 def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:

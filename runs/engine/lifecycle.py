@@ -1,4 +1,4 @@
-"""The only module that changes a run: start, claim, settle, resume, cancel."""
+"""The life of a run: started, claimed, settled, resumed, cancelled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,24 +6,26 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 from django.utils import timezone
 
+from runs.accounts import permissions
 from runs.domain.planning import divergence, event_texts, planner
-from runs.domain.planning.planner import Decision, Facts
+from runs.domain.planning.planner import Decision
 from runs.domain.responses import results
+from runs.domain.responses.results import Result
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import Entry
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, Gate, Question
 from runs.domain.values.status import RunStatus
-from runs.domain.workflow.plan import Plan, Unit
+from runs.domain.workflow.plan import Unit
 from runs.engine import artifacts, new_run, outcomes, recovery
-from runs.engine.change import ADVANCE, GIVE_TURNS, PLAN_CHANGED, Transition, lease_end
+from runs.engine.change import PLAN_CHANGED, Change, lease_end
 from runs.engine.new_run import Start, Worktree
 from runs.executors.orders import Outcome
 from runs.jobs import queue
+from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
-from runs.models.prepared import Prepared
-from runs.models.writing import update
+from runs.models.statements import Prepared, update
 
 __all__ = [
     "Claim",
@@ -35,7 +37,6 @@ __all__ = [
     "claim",
     "holds_plan",
     "keep",
-    "kept_to_plan",
     "resume",
     "resume_stopped",
     "settle",
@@ -60,12 +61,14 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
     """
     with transaction.atomic():
         run = new_run.new_run(order)
-        change = Transition(run)
+        change = Change(run)
         change.worker = worker
         if order.rerun_of:
             change.tell(event_texts.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
         change.tell(event_texts.run_started(new_run.told_of(run, order), order.actor))
-        attempt = None if waits else change.go_on(planner.begin)
+        attempt = None
+        if not waits and change.holds_plan():
+            attempt = change.apply(planner.begin(change.plan, change.facts))
         change.write()
     return run, _claimed(run, attempt, worker)
 
@@ -76,8 +79,9 @@ def begin(run_pk: int) -> bool:
         run = _locked(run_pk)
         if run.state is not RunStatus.PENDING:
             return False
-        change = Transition(run)
-        change.go_on(planner.begin)
+        change = Change(run)
+        if change.holds_plan():
+            change.apply(planner.begin(change.plan, change.facts))
         change.write()
     return True
 
@@ -118,20 +122,11 @@ def holds_plan(attempt: StepAttempt) -> bool:
     if attempt.run.has_its_plan:
         return True
     with transaction.atomic():
-        change = Transition(_locked(attempt.run_id))
+        change = Change(_locked(attempt.run_id))
         if change.run.attempts.filter(pk=attempt.pk, status__in=StepAttempt.OPEN).exists():
             change.refuse_plan()
             change.write()
     return False
-
-
-def kept_to_plan(held: Claim, outcome: Outcome) -> Outcome:
-    """The outcome, or a failure in its place when the executor claims more than its step."""
-    claims = divergence.claims_in(outcome.result, held.run.frozen_plan, held.attempt.position)
-    if not claims:
-        return outcome
-    refused = divergence.refusal(outcome.result, held.unit, claims)
-    return replace(outcome, result=refused, divergences=tuple(map(str, claims)))
 
 
 def settle(
@@ -145,24 +140,20 @@ def settle(
 
     An executor outside may ask a question of its own with it, which is put to people as it is.
     """
-    outcome = kept_to_plan(held, outcome)
+    outcome = _kept_to_plan(held, outcome)
     if outcome.divergences:
         found = ()
     with transaction.atomic():
         run, attempt = _locked(held.run.pk), held.attempt
-        change = Transition(run)
+        change = Change(run)
         # Who executes outside cannot go on here: the queue finds somebody.
         change.worker = "" if attempt.is_remote else attempt.worker
         if not outcomes.record(change, attempt, held.unit, outcome, found):
             return None
-
-        def decide(plan: Plan, facts: Facts) -> Decision:
+        following = None
+        if change.holds_plan():
             change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
-            if asks:
-                return Decision(move=planner.Ask(attempt.position, asks))
-            return planner.after_result(plan, attempt.position, outcome.result, facts)
-
-        following = change.go_on(decide)
+            following = change.apply(_after(change, attempt, outcome, asks))
         run.warnings_total += len(outcome.result.warnings)
         change.write()
     return _claimed(run, following, attempt.worker)
@@ -173,7 +164,7 @@ def bring_back(run_pk: int) -> bool:
     with transaction.atomic():
         run = _locked(run_pk)
         attempt = run.attempts.filter(status=StepAttempt.Status.RUNNING).first()
-        change = Transition(run)
+        change = Change(run)
         if attempt is None or attempt.lease_until is None or attempt.lease_until >= change.now:
             return False
         again = None
@@ -205,48 +196,45 @@ def resume(
     told: Sequence[Entry],
 ) -> None:
     """Go on from an answer; the caller holds the run's lock and writes the answer with it."""
-    change = Transition(run)
+    change = Change(run)
     change.feedback = feedback
     change.tell(*told)
     change.last = after
     if approved_gate and action is Action.CONTINUE:
         run.approvals = {**run.approvals, approved_gate: request_id}
-
-    def decide(plan: Plan, facts: Facts) -> Decision:
-        last_result = None
-        if after and after.response is not None:
-            last_result = results.read_response(after.response, step=after.key)
-            change.failure_context = outcomes.failure_context(
-                change, plan.units[run.position], last_result
-            )
-        return planner.after_answer(plan, run.position, gate, action, last_result, facts)
-
-    change.go_on(decide)
+    if change.holds_plan():
+        result = _last_result(after)
+        if result:
+            change.failure_context = outcomes.failure_context(change, change.here, result)
+        change.apply(
+            planner.after_answer(change.plan, run.position, gate, action, result, change.facts)
+        )
     change.write()
 
 
 def tell(run: Run, entries: Sequence[Entry]) -> None:
     """Add to a locked run's history what does not move it."""
-    change = Transition(run)
+    change = Change(run)
     change.tell(*entries)
     change.write()
 
 
 def resume_stopped(run_pk: int, actor: Actor) -> Run:
-    """An operator sends a failed run on from the exact step it stopped at."""
+    """Send a failed run on from the exact step it stopped at."""
     with transaction.atomic():
         run = _locked(run_pk)
+        permissions.check_may_steer(actor, run)
         if run.attempts.filter(status__in=StepAttempt.OPEN).exists():
-            queue.enqueue(ADVANCE, run.pk)  # a second job finds the step taken and ends
+            queue.enqueue(Job.ADVANCE_RUN, run.pk)  # a second job finds the step taken and ends
             return run
         if run.state is RunStatus.PENDING:
-            queue.enqueue(GIVE_TURNS, run.project_id)  # it begins if its turn has come
+            queue.enqueue(Job.GIVE_TURNS, run.project_id)  # it begins if its turn has come
             return run
         if run.state not in (RunStatus.FAILED, RunStatus.IN_PROGRESS):
             raise Refused(f"The run is {run.state.label}; only a stopped run can be resumed.")
         if not run.has_its_plan:
             raise Refused(PLAN_CHANGED)
-        change = Transition(run)
+        change = Change(run)
         change.tell(event_texts.run_resumed(run.unit, actor))
         if run.unit is None:
             change.apply(Decision(move=planner.Complete(run.position)))
@@ -257,11 +245,13 @@ def resume_stopped(run_pk: int, actor: Actor) -> Run:
 
 
 def cancel(run_pk: int, *, reason: str, actor: Actor) -> Run:
+    """End a run and whatever it asks."""
     with transaction.atomic():
         run = _locked(run_pk)
+        permissions.check_may_steer(actor, run)
         if run.state.is_final:
             raise Refused(f"The run is already {run.state.label}.")
-        change = Transition(run)
+        change = Change(run)
         change.cancel(reason=reason, actor=actor)
         change.write()
     return run
@@ -279,8 +269,32 @@ def _claimed(run: Run, attempt: StepAttempt | None, worker: str) -> Claim | None
     return Claim(run=run, attempt=attempt, unit=run.frozen_plan.units[attempt.position])
 
 
+def _kept_to_plan(held: Claim, outcome: Outcome) -> Outcome:
+    """The outcome, or a failure in its place when the executor claims more than its step."""
+    said = outcome.said or outcome.result
+    claims = divergence.claims_in(said, held.run.frozen_plan, held.attempt.position)
+    if not claims:
+        return outcome
+    refused = divergence.refusal(said, held.unit, claims)
+    return replace(outcome, result=refused, divergences=tuple(map(str, claims)), evidence=())
+
+
+def _after(
+    change: Change, attempt: StepAttempt, outcome: Outcome, asks: Question | None
+) -> Decision:
+    if asks:
+        return Decision(move=planner.Ask(attempt.position, asks))
+    return planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
+
+
+def _last_result(attempt: StepAttempt | None) -> Result | None:
+    if attempt is None or attempt.response is None:
+        return None
+    return results.read_response(attempt.response, step=attempt.key)
+
+
 def _carried_failure(
-    change: Transition, attempt: StepAttempt, unit: Unit, outcome: Outcome
+    change: Change, attempt: StepAttempt, unit: Unit, outcome: Outcome
 ) -> Mapping[str, object] | None:
     """A failure in evaluate reaches every step of the build round it causes."""
     own = outcomes.failure_context(change, unit, outcome.result)

@@ -5,14 +5,14 @@ from runs.domain.responses import results
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.workflow.plan import Unit
 from runs.engine import artifacts
-from runs.engine.change import Transition
+from runs.engine.change import Change
 from runs.executors.orders import Outcome
 from runs.models import StepAttempt, StepOutput
-from runs.models.writing import update
+from runs.models.statements import update
 
 
 def record(
-    change: Transition,
+    change: Change,
     attempt: StepAttempt,
     unit: Unit,
     outcome: Outcome,
@@ -54,7 +54,7 @@ def record(
     return True
 
 
-def tell_end(change: Transition, attempt: StepAttempt, unit: Unit, result: Result) -> None:
+def tell_end(change: Change, attempt: StepAttempt, unit: Unit, result: Result) -> None:
     """A failure is told at once; a success when whoever must see it has seen it."""
     duration = attempt.duration_ms or 0
     if unit.is_hook:
@@ -76,7 +76,7 @@ def _record_late(attempt: StepAttempt, result: Result) -> None:
     StepAttempt.objects.filter(pk=attempt.pk).update(late_response=results.to_json(result))
 
 
-def failure_context(change: Transition, unit: Unit, result: Result) -> dict[str, object] | None:
+def failure_context(change: Change, unit: Unit, result: Result) -> dict[str, object] | None:
     """What the next execution must know of this failure."""
     if result.status is not ResultStatus.FAILURE or unit.is_hook:
         return None

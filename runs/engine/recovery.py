@@ -8,8 +8,9 @@ from runs.domain.planning import gates, planner
 from runs.domain.planning.planner import Decision
 from runs.domain.responses import results
 from runs.engine import outcomes
-from runs.engine.change import ADVANCE, Transition
+from runs.engine.change import Change
 from runs.jobs import queue
+from runs.jobs.table import Job
 from runs.models import StepAttempt
 
 CRASHED = "its worker stopped reporting"
@@ -20,7 +21,7 @@ MOST_CRASHES = 2
 QUEUE_PATIENCE = timedelta(seconds=5)
 
 
-def take_over(change: Transition, lost: StepAttempt) -> StepAttempt | None:
+def take_over(change: Change, lost: StepAttempt) -> StepAttempt | None:
     """Another attempt at a dead worker's step, or a question when it died too often."""
     unit = change.plan.units[lost.position]
     lost.status = StepAttempt.Status.LOST
@@ -70,7 +71,7 @@ def requeue_stranded(most: int = 100) -> int:
     for attempt_pk, run_pk in stranded:
         # From now on it waits for this job, so that the next sweep does not queue another.
         StepAttempt.objects.filter(pk=attempt_pk).update(queued_at=now)
-        queue.enqueue(ADVANCE, run_pk)
+        queue.enqueue(Job.ADVANCE_RUN, run_pk)
     return len(stranded)
 
 

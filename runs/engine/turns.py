@@ -83,7 +83,7 @@ def catch_up(most: int = 100) -> int:
 
 def wait_of(run: Run) -> Wait | None:
     """Why this run has not begun; None when it has."""
-    if run.state is not RunStatus.PENDING or run.mirrors:
+    if run.state is not RunStatus.PENDING or run.is_foreign:
         return None
     older = _waiting(run.project).filter(pk__lt=run.pk)
     if run.project.exclusive:

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from runs.domain.responses.results import Result, failure
+from runs.domain.values.redaction import SECRET_VARIABLES
 from runs.domain.workflow.definition import Step
 from runs.domain.workflow.evidence import Checked
-
-# A name that ends in * stands for every variable that begins like it.
-SITE_SECRETS = ("FABER_SECRET_KEY", "FABER_GITHUB_*", "FABER_DATABASE_URL", "FABER_NOTIFY_URLS")
 
 # Why a step was ended from outside, and what people are told about it.
 ENDINGS = {
@@ -44,6 +42,7 @@ class Outcome:
     usage: Mapping[str, object] | None = None  # what an agent says it cost
     divergences: tuple[str, ...] = ()  # what it claimed beyond its step
     evidence: tuple[Checked, ...] = ()  # what was looked for besides its word
+    said: Result | None = None  # its own word, where the evidence told otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,7 @@ class Rules:
     agent_command: tuple[str, ...] = ()
     project_agent: str = ""  # goes before the site's; a workflow's goes before both
     python_prefixes: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = SITE_SECRETS
+    secrets: tuple[str, ...] = SECRET_VARIABLES
 
 
 class Watcher(Protocol):

@@ -16,12 +16,12 @@ from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 from runs.jobs import wakeup
-from runs.models.prepared import Prepared
-from runs.models.writing import update
+from runs.jobs.table import Job
+from runs.models.statements import Prepared, update
 
 logger = logging.getLogger(__name__)
 
-Job = tuple[int, str]
+_Row = tuple[int, str]
 
 # On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
 _QUEUE_AND_RING = """
@@ -38,15 +38,15 @@ _TAKE = """
 """
 
 
-def enqueue(function: str, *ids: int) -> None:
-    """Have a worker call the function, once the caller's transaction commits."""
+def enqueue(job: Job, *ids: int) -> None:
+    """Have a worker do it, once the caller's transaction commits."""
     # By position only: async_task takes keywords such as `group` and `timeout` for itself.
-    async_task(function, *ids)
+    async_task(job.value, *ids)
 
 
-def enqueue_at(moment: datetime, function: str, *ids: int) -> None:
-    """Have a worker call the function when the moment has come."""
-    async_task(function, *ids, broker=_LaterBroker(moment))
+def enqueue_at(moment: datetime, job: Job, *ids: int) -> None:
+    """Have a worker do it when the moment has come."""
+    async_task(job.value, *ids, broker=_LaterBroker(moment))
 
 
 def waiting_since() -> datetime | None:
@@ -71,9 +71,9 @@ _WAITING = Prepared(
 # A cluster also reads a queue that is its own, so that a beat cannot be answered by another one.
 
 
-def enqueue_for(session: int, function: str) -> None:
-    """Have the cluster with this session, and no other, call the function."""
-    async_task(function, cluster=_own_queue(session))
+def enqueue_for(session: int, job: Job) -> None:
+    """Have the cluster with this session, and no other, do it."""
+    async_task(job.value, cluster=_own_queue(session))
 
 
 def is_answered(session: int) -> bool:
@@ -113,7 +113,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             number: int = cursor.fetchone()[0]
         return number
 
-    def dequeue(self) -> list[Job] | None:
+    def dequeue(self) -> list[_Row] | None:
         """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
         time.sleep(0)  # lets the thread go first that hands the job before on to a worker
         try:
@@ -141,7 +141,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             self._bell_of = os.getpid()
         return self._bell
 
-    def _take(self) -> list[Job]:
+    def _take(self) -> list[_Row]:
         queues = (self.list_key, _own_queue(os.getsid(0)))
         if connections[Conf.ORM].vendor == "postgresql":
             return self._take_at_once(*queues)
@@ -154,11 +154,11 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             if update(OrmQ, same, {"lock": self.timeout(row)}, using=Conf.ORM):
                 return [(row.pk, row.payload)]
 
-    def _take_at_once(self, *queues: str) -> list[Job]:
+    def _take_at_once(self, *queues: str) -> list[_Row]:
         now = timezone.now()
         with connections[Conf.ORM].cursor() as cursor:
             cursor.execute(_TAKE, [self.timeout(None), *queues, now])
-            taken: list[Job] = cursor.fetchall()
+            taken: list[_Row] = cursor.fetchall()
         return taken
 
     def _wait_for_the_database(self, error: Exception) -> None:

@@ -14,7 +14,7 @@ from runs.domain.planning.planner import Facts
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.domain.workflow.definition import AutonomyLevel
-from runs.domain.workflow.plan import Plan, Unit, digest_of
+from runs.domain.workflow.plan import Plan, Progress, Unit, digest_of
 from runs.models import places
 from runs.models.naming import choices
 from runs.models.projects import Batch, Project
@@ -119,9 +119,18 @@ class Run(models.Model):
         return self.run_id
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether another FABER executes it, in a directory that `faber sync` reads."""
+        return bool(self.mirrors)
+
+    @property
     def rests(self) -> bool:
         """Whether it moves only when somebody here does something; elsewhere others do."""
-        return self.state.is_final if self.mirrors else self.state.is_stopped
+        return self.state.is_final if self.is_foreign else self.state.is_stopped
+
+    @property
+    def progress(self) -> Progress:
+        return self.frozen_plan.progress(self.position)
 
     @property
     def frozen_plan(self) -> Plan:

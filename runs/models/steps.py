@@ -75,6 +75,11 @@ class StepAttempt(models.Model):
         return f"{self.key} #{self.number}"
 
     @property
+    def message(self) -> str:
+        """What the step said of itself, once it is settled."""
+        return str((self.response or {}).get("message", ""))
+
+    @property
     def key(self) -> str:
         return f"{self.phase}:{self.step}"
 

@@ -10,7 +10,7 @@ from runs.domain.values.events import ALIASES, EventType, spellings_of, timestam
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.models import Event, Run, StepAttempt
-from runs.models.prepared import Prepared
+from runs.models.statements import Prepared
 from runs.ports import asker
 from runs.record import foreign_keys
 

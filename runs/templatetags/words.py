@@ -10,17 +10,10 @@ from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from runs.domain.values.actors import Source
+
 register = template.Library()
 
-_CHANNELS = {
-    "web": "in the browser",
-    "cli": "on the command line",
-    "issue_comment": "in an issue comment",
-    "api": "through the API",
-    "mcp": "through MCP",
-    "parallel_coordination": "for a batch",
-    "policy": "by policy",
-}
 _MOMENT = '<time datetime="{}" title="{}">{}</time>'
 _AGE = '<time datetime="{}" title="{}" data-ago>{}</time>'
 
@@ -56,7 +49,11 @@ def duration(milliseconds: int | None) -> str:
 
 @register.filter
 def channel(source: str) -> str:
-    return _CHANNELS.get(source, source)
+    """Where an answer was given; a run made elsewhere may name a channel nobody knows here."""
+    try:
+        return Source(source).where
+    except ValueError:
+        return source
 
 
 @register.filter

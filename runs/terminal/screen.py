@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
-from runs.domain.responses.results import Result, ResultStatus
+from runs.domain.responses.results import ResultStatus
 from runs.engine import Claim
 from runs.terminal.layout import duration, event_line, one_line
 from runs.terminal.watching import name_of
@@ -19,7 +19,7 @@ from runs.terminal.watching import name_of
 SHOWN_LINES = 5
 
 _KEY = 28
-_MARKS: Mapping[ResultStatus, tuple[str, str]] = {
+_MARKS: Mapping[str, tuple[str, str]] = {
     ResultStatus.SUCCESS: ("✓", "green"),
     ResultStatus.WARNING: ("!", "yellow"),
     ResultStatus.FAILURE: ("✗", "red"),
@@ -60,11 +60,11 @@ class ScreenView:
         # A new tuple each time: another thread draws it meanwhile.
         self._lines = (*self._lines, one_line(text))[-SHOWN_LINES:]
 
-    def step_ends(self, claim: Claim, result: Result) -> None:
+    def step_ends(self, claim: Claim) -> None:
         self.close()
-        mark, colour = _MARKS[result.status]
+        mark, colour = _MARKS.get(claim.attempt.result, ("-", "dim"))  # another worker has it
         done = Text.assemble((f"  {mark} ", colour), self._title())
-        self._print(done.append(f"  {one_line(result.message)}", style="dim"))
+        self._print(done.append(f"  {one_line(claim.attempt.message)}", style="dim"))
 
     def close(self) -> None:
         if self._live:

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from runs.domain.responses.results import Result, ResultStatus
+from runs.domain.responses.results import ResultStatus
 from runs.engine import Claim
 from runs.terminal.layout import clean, duration, event_line, one_line
 from runs.worker.advance import Observer
 
-_WORDS = {
+_WORDS: Mapping[str, str] = {
     ResultStatus.SUCCESS: "ok",
     ResultStatus.WARNING: "warning",
     ResultStatus.FAILURE: "failed",
@@ -57,10 +57,10 @@ class PlainView:
     def line(self, stream: str, text: str) -> None:
         self._say(f"  | {clean(text)}")
 
-    def step_ends(self, claim: Claim, result: Result) -> None:
+    def step_ends(self, claim: Claim) -> None:
         took = duration(time.monotonic() - self._began)
-        word = _WORDS[result.status]
-        self._say(f"{word:<8} {name_of(claim)} {took} {one_line(result.message)}")
+        word = _WORDS.get(claim.attempt.result, "lost")  # another worker has it by now
+        self._say(f"{word:<8} {name_of(claim)} {took} {one_line(claim.attempt.message)}")
 
     def close(self) -> None: ...
 

@@ -41,7 +41,7 @@ class Observer(Protocol):
 
     def line(self, stream: str, text: str) -> None: ...
 
-    def step_ends(self, claim: Claim, result: Result) -> None: ...
+    def step_ends(self, claim: Claim) -> None: ...
 
 
 class Nobody:
@@ -49,7 +49,7 @@ class Nobody:
 
     def line(self, stream: str, text: str) -> None: ...
 
-    def step_ends(self, claim: Claim, result: Result) -> None: ...
+    def step_ends(self, claim: Claim) -> None: ...
 
 
 def worker_name() -> str:
@@ -65,6 +65,11 @@ class Hindrance:
     asks: Question | None = None
 
 
+def advance_run(run_pk: int) -> None:
+    """Go on with a run until it parks; another worker may have it already."""
+    drive(engine.claim(run_pk, worker_name()))
+
+
 def drive(claim: Claim | None, observer: Observer | None = None) -> None:
     """Execute and settle until there is nothing for this worker to do."""
     watching = observer or Nobody()
@@ -72,8 +77,9 @@ def drive(claim: Claim | None, observer: Observer | None = None) -> None:
     while claim:
         watching.step_begins(claim)
         outcome, found, asks = _perform(claim, watching, memory)
-        watching.step_ends(claim, outcome.result)
-        claim = engine.settle(claim, outcome, found, asks=asks)
+        following = engine.settle(claim, outcome, found, asks=asks)
+        watching.step_ends(claim)
+        claim = following
 
 
 def briefing_of(claim: Claim, memory: context.Memory | None = None) -> Json | Hindrance:
@@ -119,7 +125,7 @@ def _perform(claim: Claim, observer: Observer, memory: context.Memory) -> Perfor
         unit = filled_unit(claim)
         place = _place(claim, unit, told_now, lease)
         evidence.note_baseline(claim.attempt, unit, place.folder)
-        outcome = engine.kept_to_plan(claim, execute(place.order, place.rules, lease))
+        outcome = execute(place.order, place.rules, lease)
         found = _collect(place.folder, unit, outcome.result)
         return *evidence.weigh(claim, unit, outcome, found, place), None
 

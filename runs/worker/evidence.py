@@ -65,7 +65,7 @@ def weigh(
     checked = tuple(search.look_for(piece) for piece in unit.step.evidence)
     outcome = replace(outcome, evidence=checked, stdout=outcome.stdout + search.printed)
     if refused := pieces.refusal(outcome.result, unit.key, checked):
-        return replace(outcome, result=refused), ()
+        return replace(outcome, result=refused, said=outcome.result), ()
     return outcome, found
 
 

@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from feedback.channels.callbacks import calls, promises
+from faber_site.runtime.sweep import sweep
+from feedback.channels.callbacks import calls, channel
 from feedback.channels.callbacks.addresses import read_allowed
 from feedback.models import Callback
-from runs import tasks
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope
 from tests import factories as f
@@ -27,14 +27,14 @@ def asked(receiver: Receiver) -> Callback:
     """A run whose request wants to be told."""
     token, _ = tokens.create(f"bot-{Callback.objects.count()}", scope=Scope.AGENT)
     request = f.pending(f.started(f.five_steps()))
-    promises.promise(request, receiver.url, token)
+    channel.promise(request, receiver.url, token)
     return Callback.objects.get(request=request)
 
 
 def let_time_pass() -> None:
     """What some minutes would do: the turn of the dead worker ends, and the sweep looks."""
     Callback.objects.filter(is_due=True).update(next_try_at=timezone.now() - timedelta(minutes=2))
-    tasks.sweep()
+    sweep()
     work_off()
 
 

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
+from faber_site.runtime.sweep import sweep
 from feedback.channels.github import delivery as delivering
 from feedback.channels.github import inbound
 from feedback.models import Delivery, FeedbackResponse, InboundComment
-from runs import tasks
 from tests import factories as f
 from tests.chaos.test_crash_points import was_killed
 from tests.fake_github import FakeGitHub
@@ -26,7 +26,7 @@ def let_time_pass() -> None:
     long_ago = timezone.now() - timedelta(minutes=2)
     Delivery.objects.filter(is_due=True).update(next_try_at=long_ago)
     InboundComment.objects.filter(state="heard").update(heard_at=long_ago)
-    tasks.sweep()
+    sweep()
     work_off()
 
 

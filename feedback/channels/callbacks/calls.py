@@ -9,17 +9,16 @@ import secrets
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from feedback.channels.callbacks import outbound
 from feedback.channels.callbacks.addresses import BadAddress
 from feedback.channels.callbacks.outbound import CallFailed
-from feedback.channels.callbacks.promises import CALL
 from feedback.models import Callback
+from feedback.requests import outbox
 from feedback.requests.request_json import request_shape
-from runs.jobs import queue
+from runs.jobs.table import Job
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +38,8 @@ def call(callback_pk: int) -> None:
     Whoever is killed between the call and its record makes the call again: the receiver knows
     it by its id.
     """
-    callback = _take(callback_pk)
+    rows = Callback.objects.select_related("request__run", "token")
+    callback = outbox.take(rows, callback_pk, turn=_TURN)
     if callback is None:
         return
     if callback.token is None or callback.token.revoked_at:
@@ -83,17 +83,6 @@ def signed(message_id: str, now: datetime, body: bytes, digest: str) -> dict[str
     }
 
 
-def _take(callback_pk: int) -> Callback | None:
-    """The call, unless it is somebody else's turn or nothing is due."""
-    now = timezone.now()
-    due = Callback.objects.filter(pk=callback_pk, is_due=True, next_try_at__lte=now)
-    callback = due.select_related("request__run", "token").first()
-    taken = callback and due.filter(attempts=callback.attempts).update(
-        attempts=callback.attempts + 1, next_try_at=now + _TURN
-    )
-    return callback if taken else None
-
-
 def _done(callback: Callback) -> None:
     _row(callback).update(is_due=False, delivered_at=timezone.now(), last_error="")
 
@@ -110,10 +99,7 @@ def _put_off(callback: Callback, why: str) -> None:
     if failed >= TRIES:
         _row(callback).update(is_due=False, next_try_at=timezone.now(), last_error=why)
         return
-    next_try = timezone.now() + spread(PAUSES[failed - 1])
-    with transaction.atomic():
-        _row(callback).update(next_try_at=next_try, last_error=why)
-        queue.enqueue_at(next_try, CALL, callback.pk)
+    outbox.put_off(callback, timezone.now() + spread(PAUSES[failed - 1]), why, Job.CALL_BACK)
 
 
 def _row(callback: Callback) -> QuerySet[Callback]:

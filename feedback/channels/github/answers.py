@@ -106,7 +106,7 @@ def read(text: str, feedback_type: FeedbackType, options: Iterable[Option]) -> R
         return _doubt(NOT_WHOLE)
     if not words:
         return _doubt(_NO_TEXT)
-    if feedback_type is FeedbackType.CLARIFICATION:
+    if feedback_type.takes_text:
         return Reading(response=words)
     found = list(_findings(speech, offered))
     if not found:

@@ -11,19 +11,10 @@ from feedback.channels.github.escape import block, code, fenced, flat, line, lin
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType, Option
 from runs.domain.values.status import RunStatus
+from runs.domain.workflow.plan import Progress
 
 MAX_CHARACTERS = 60_000  # GitHub refuses a comment longer than 65,536
 _LONG = 1_200  # from here on a text is folded
-
-_WHERE = {
-    Source.WEB: "on the review page",
-    Source.CLI: "on the command line",
-    Source.ISSUE_COMMENT: "in a comment on this issue",
-    Source.API: "through the API",
-    Source.MCP: "through MCP",
-    Source.PARALLEL_COORDINATION: "for a batch of runs",
-    Source.POLICY: "by the policy of the workflow",
-}
 
 
 class Standing(StrEnum):
@@ -51,7 +42,7 @@ class Link:
 class Decision:
     response: str
     who: str
-    where: Source
+    source: Source
     at: datetime
     comment: str = ""
     url: str = ""  # of the comment that gave it
@@ -90,8 +81,7 @@ class RunShown:
     url: str
     phase: str = ""
     step: str = ""
-    steps_done: int = 0
-    steps: int = 0
+    progress: Progress | None = None
     updated_at: datetime | None = None
     message: str = ""
     pending: Shown | None = None
@@ -177,7 +167,7 @@ def _outcome(shown: Shown) -> str:
     if decision is None:
         when = f", {_time(shown.closed_at)}" if shown.closed_at else ""
         return f"**{shown.standing.value.capitalize()}**: {_CLOSED[shown.standing]}{when}."
-    where = link(_WHERE[decision.where], decision.url)
+    where = link(decision.source.where, decision.url)
     chosen = f"**{line(decision.response, 1_000)}** by **{line(decision.who, 150)}** {where}"
     said = block(decision.comment, 4_000)
     quoted = "\n".join(f"> {each}" for each in said.split("\n")) if said else ""
@@ -229,7 +219,7 @@ def _example(shown: Shown) -> str:
     values = [option.value for option in shown.options]
     if "approve" in values:
         said = "I approve this design. The approach looks good."
-    elif shown.type is FeedbackType.CLARIFICATION or not values:
+    elif shown.type.takes_text or not values:
         said = "Your answer, in your own words."
     else:
         said = f"{flat(values[0], 100)}. Your reasons, if you like."
@@ -237,7 +227,7 @@ def _example(shown: Shown) -> str:
 
 
 def _forms(shown: Shown, run: str) -> str:
-    if shown.type is FeedbackType.CLARIFICATION:
+    if shown.type.takes_text:
         return f"- your answer, and below it {code(f'@faber resume{run}')} on a line of its own"
     words = [
         f"- {code(f'@faber resume {flat(option.value, 100)}{run}')}"
@@ -255,7 +245,7 @@ def _card(run: RunShown) -> str:
         "Workflow Run": link(code(run.run_id), run.url),
         "Status": run.status.label,
         "At": " → ".join(part for part in at if part),
-        "Progress": f"{run.steps_done} of {run.steps} steps" if run.steps else "",
+        "Progress": "{} of {} steps".format(*run.progress) if run.progress else "",
         "Updated": _time(run.updated_at) if run.updated_at else "",
         "Message": line(run.message, 500),
         "Waits for": f"{link(asked.request_id, asked.url)}: {line(asked.prompt)}" if asked else "",

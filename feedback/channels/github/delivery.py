@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from feedback.channels.github import replies
 from feedback.channels.github.comments import has_mark
-from feedback.channels.github.outbox import DELIVER
 from feedback.models import Delivery, FeedbackRequest
+from feedback.requests import outbox
 from runs import github
 from runs.github import Comment, GitHubError, NotThere
 from runs.jobs import queue
+from runs.jobs.table import Job
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,10 @@ _LABEL = "faber:awaiting"
 
 def deliver(delivery_pk: int) -> None:
     """Post or edit one comment; what cannot be done now is tried again later."""
-    delivery = _take(delivery_pk)
+    if not github.is_on():  # it stays due, should GitHub come back
+        return
+    rows = Delivery.objects.select_related("request__run__project", "run__project")
+    delivery = outbox.take(rows, delivery_pk, turn=_TURN)
     if delivery is None:
         return
     client = github.client()
@@ -45,19 +49,6 @@ def deliver(delivery_pk: int) -> None:
         _put_off(delivery, error)
     else:
         _done(delivery, digest)
-
-
-def _take(delivery_pk: int) -> Delivery | None:
-    """The delivery, unless it is somebody else's turn or nothing is due."""
-    now = timezone.now()
-    due = Delivery.objects.filter(pk=delivery_pk, is_due=True, next_try_at__lte=now)
-    with transaction.atomic():
-        delivery = due.select_related("request__run__project", "run__project").first()
-        # The turn is written before anything is said: a second try knows that there was a first.
-        taken = delivery and due.filter(attempts=delivery.attempts).update(
-            attempts=delivery.attempts + 1, next_try_at=now + _TURN
-        )
-    return delivery if taken else None
 
 
 def _found(client: github.Client, delivery: Delivery) -> Comment | None:
@@ -102,7 +93,7 @@ def _done(delivery: Delivery, digest: str) -> None:
         said.update(attempts=0, last_error="", next_try_at=timezone.now(), shown=digest)
         # Something may have been decided while this was being said: then it is due again.
         if not said.filter(version=delivery.version).update(is_due=False):
-            queue.enqueue(DELIVER, delivery.pk)
+            queue.enqueue(Job.DELIVER, delivery.pk)
 
 
 def _put_off(delivery: Delivery, error: GitHubError) -> None:
@@ -111,8 +102,4 @@ def _put_off(delivery: Delivery, error: GitHubError) -> None:
         wait = timedelta(seconds=error.retry_after)
     next_try = timezone.now() + min(max(wait, _SHORTEST), _LONGEST)
     logger.warning("Comment %s could not be posted: %s", delivery.mark, error)
-    with transaction.atomic():
-        Delivery.objects.filter(pk=delivery.pk).update(
-            next_try_at=next_try, last_error=str(error)[:1000]
-        )
-        queue.enqueue_at(next_try, DELIVER, delivery.pk)
+    outbox.put_off(delivery, next_try, str(error), Job.DELIVER)

@@ -9,19 +9,20 @@ from django.core.cache import cache
 from django.db import transaction
 from django.db.models import QuerySet
 
-from feedback.channels.github import answers, commands, outbox, replies
+from feedback.channels.github import answers, channel, commands, replies
 from feedback.channels.github.commands import Command, Kind
-from feedback.channels.github.schedule import ACT
 from feedback.models import FeedbackRequest, InboundComment
 from feedback.requests import answers as answering
 from feedback.requests.answers import Words
 from runs import engine, github
-from runs.accounts import permissions, users
+from runs.accounts import users
 from runs.domain.values.actors import Actor, Role, Source
 from runs.domain.values.errors import FaberError, InvalidAnswer, NotFound, Refused
 from runs.domain.values.questions import Option
+from runs.engine.find import find_run
 from runs.github import Comment, GitHubError, Permission
 from runs.jobs import queue
+from runs.jobs.table import Job
 from runs.models import Run
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def hear(repository: str, comment: Comment) -> bool:
             },
         )
         if is_new:
-            queue.enqueue(ACT, heard.pk)
+            queue.enqueue(Job.ACT_ON_COMMENT, heard.pk)
     return is_new
 
 
@@ -109,7 +110,7 @@ def _claim(heard: InboundComment, state: InboundComment.State) -> bool:
 
 def _conclude(heard: InboundComment, told: str) -> None:
     InboundComment.objects.filter(pk=heard.pk).update(result=told)
-    outbox.reply(heard, told)
+    channel.reply(heard, told)
 
 
 def _may_command(client: github.Client, heard: InboundComment) -> bool:
@@ -167,8 +168,6 @@ def _cancel(heard: InboundComment, command: Command) -> str:
     if len(runs) != 1:
         raise Refused(replies.which_run(runs))
     run, actor = runs[0], _actor(heard)
-    if refusal := permissions.refusal_to_answer(actor, run, ()):
-        raise Refused(refusal)
     engine.cancel(run.pk, reason=f"{actor.name} cancelled it on the issue", actor=actor)
     return replies.cancelled(run)
 
@@ -194,18 +193,11 @@ def _asked(heard: InboundComment, command: Command) -> FeedbackRequest:
 
 
 def _named(heard: InboundComment, command: Command) -> list[Run]:
-    """The run that `--run` names, if it does; by full id, uuid or the beginning of one."""
+    """The run that `--run` names, if it does; only runs of this repository can be meant."""
     if not command.run:
         return []
-    name = command.run.casefold()
-    runs = Run.objects.filter(project__name__iexact=heard.repository).select_related("project")
-    uuid = name.rpartition("/")[2]
-    if len(uuid) < 8:
-        raise NotFound(f"{command.run} is too short to name a run.")
-    found = [run for run in runs.filter(run_id__contains=uuid)[:2] if uuid in str(run.uuid)]
-    if len(found) != 1:
-        raise NotFound(f"No single run is named {command.run}.")
-    return found
+    here = Run.objects.filter(project__name__iexact=heard.repository)
+    return [find_run(command.run, among=here)]
 
 
 def _newest(heard: InboundComment) -> list[Run]:

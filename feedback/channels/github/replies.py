@@ -1,13 +1,12 @@
 """What is said on issues, from rows: requests, runs and replies, without any secret."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from feedback.channels.github import comments
 from feedback.channels.github.comments import Decision, Link, RunShown, Shown, Standing
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse
 from feedback.requests.request_json import request_url
 from runs.context.secrets import concealed
-from runs.domain.planning import state
 from runs.domain.values.actors import Source
 from runs.domain.values.errors import FaberError
 from runs.models import Run
@@ -26,7 +25,7 @@ def comment(delivery: Delivery) -> str:
 
 
 def shown(request: FeedbackRequest) -> Shown:
-    run, told = request.run, request.context
+    run, told = request.run, request.background
     url = request_url(request)
     return Shown(
         request_id=request.request_id,
@@ -39,14 +38,14 @@ def shown(request: FeedbackRequest) -> Shown:
         options=request.choices,
         url=url,
         requested_at=request.requested_at,
-        summary=_text(told, "summary"),
+        summary=told.summary,
         artifacts=tuple(
             Link(path=artifact.path, url=f"{url}artifacts/{artifact.revision}/{artifact.path}")
             for artifact in request.artifacts.defer("content").order_by("path")
         ),
-        errors=_texts(told, "errors"),
-        warnings=_texts(told, "warnings"),
-        suggested_fixes=_texts(told, "suggested_fixes"),
+        errors=told.errors,
+        warnings=told.warnings,
+        suggested_fixes=told.fixes,
         standing=Standing(request.status),
         closed_at=request.closed_at,
         decision=_decision(request.decision),
@@ -58,7 +57,7 @@ def shown(request: FeedbackRequest) -> Shown:
 
 def understood(request: FeedbackRequest, response: FeedbackResponse) -> str:
     """Says back what was understood, so that a mistake is seen at once."""
-    said = f"**{response.response}**" if not _is_free(request) else "this answer"
+    said = f"**{response.response}**" if not response.is_text else "this answer"
     at = f"[{request.request_id}]({request_url(request)})"
     if not response.decides:
         return f"Recorded {said} by {response.who} for {at}; more people have to agree."
@@ -98,7 +97,6 @@ def refusal(error: FaberError) -> str:
 
 
 def _run(run: Run) -> RunShown:
-    known = state_json.read(run)
     unit = run.unit if not run.state.is_final else None
     return RunShown(
         run_id=run.run_id,
@@ -106,8 +104,7 @@ def _run(run: Run) -> RunShown:
         url=state_json.run_url(run),
         phase=unit.phase.value if unit else "",
         step=unit.step.id if unit else "",
-        steps_done=len(state.done_steps(known.phases)),
-        steps=len(run.frozen_plan.step_keys),
+        progress=run.progress,
         updated_at=run.updated_at,
         message=run.error,
     )
@@ -119,25 +116,11 @@ def _decision(response: FeedbackResponse | None) -> Decision | None:
     return Decision(
         response=response.response,
         who=response.who,
-        where=Source(response.source),
+        source=Source(response.source),
         at=response.received_at,
         comment=response.comment,
     )
 
 
-def _is_free(request: FeedbackRequest) -> bool:
-    return not request.choices or request.type == "clarification"
-
-
 def _marked(body: str, mark: str) -> str:
     return f"{body}\n\n{comments.mark(mark)}"
-
-
-def _text(told: Mapping[str, object], key: str) -> str:
-    value = told.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _texts(told: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = told.get(key)
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()

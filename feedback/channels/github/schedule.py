@@ -7,12 +7,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from feedback.models import InboundComment, Listening, Webhook
-from runs import github
 from runs.jobs import queue
+from runs.jobs.table import Job
 
-ACT = "feedback.tasks.act_on"
-POLL = "feedback.tasks.poll"
-READ = "feedback.tasks.read_webhooks"
 # How long a heard comment may wait for its job before the sweep queues another.
 _PATIENCE = timedelta(seconds=10)
 _MARGIN = timedelta(minutes=5)
@@ -27,17 +24,15 @@ def listen_to(repository: str) -> None:
 
 def catch_up(most: int = 100) -> None:
     """Queue what was heard and not acted on, and the repositories whose turn has come."""
-    if not github.is_on():
-        return
     now = timezone.now()
     waiting = InboundComment.objects.filter(
         state=InboundComment.State.HEARD, heard_at__lt=now - _PATIENCE
     )
     for pk in list(waiting.values_list("pk", flat=True)[:most]):
         if waiting.filter(pk=pk).update(heard_at=now):
-            queue.enqueue(ACT, pk)
+            queue.enqueue(Job.ACT_ON_COMMENT, pk)
     if Webhook.objects.filter(read_at=None, received_at__lt=now - _PATIENCE).exists():
-        queue.enqueue(READ)
+        queue.enqueue(Job.READ_WEBHOOKS)
     if settings.FABER_GITHUB_POLL_SECONDS:
         _queue_polls(most)
 
@@ -48,4 +43,4 @@ def _queue_polls(most: int) -> None:
     due = Listening.objects.filter(Q(polled_at=None) | Q(polled_at__lt=turn))
     for pk in list(due.values_list("pk", flat=True)[:most]):
         if due.filter(pk=pk).update(polled_at=now):
-            queue.enqueue(POLL, pk)
+            queue.enqueue(Job.POLL, pk)

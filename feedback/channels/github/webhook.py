@@ -15,10 +15,10 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from feedback.channels.github.inbound import hear
-from feedback.channels.github.schedule import READ
 from feedback.models import Webhook
 from runs.github import Comment
 from runs.jobs import queue
+from runs.jobs.table import Job
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ def _keep(delivery_id: str, body: bytes) -> None:
         kept = Webhook(delivery_id=name, event=_EVENT, body=body)
         Webhook.objects.bulk_create([kept], ignore_conflicts=True)
         if not is_read_anyway:
-            queue.enqueue(READ)
+            queue.enqueue(Job.READ_WEBHOOKS)
 
 
 def _is_signed(body: bytes, secret: str, signature: str) -> bool:

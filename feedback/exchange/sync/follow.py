@@ -15,8 +15,8 @@ from feedback.exchange.past_requests import Request
 from feedback.exchange.plain_files import names_in
 from feedback.exchange.standing import Standing, retell
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
-from feedback.requests import asker
 from feedback.requests.request_json import option_shape
+from feedback.requests.seal import seal_of
 from runs.domain.values.errors import FaberError, Invalid, Refused
 from runs.domain.values.status import RunStatus
 from runs.domain.workflow.merge import make_plan
@@ -202,7 +202,7 @@ def _still_asked(row: FeedbackRequest, request: Request, plan_hash: str) -> None
     row.prompt, row.context = question.prompt, dict(question.context)
     row.options = [option_shape(option) for option in question.options]
     if before != (row.prompt, row.options, row.context):
-        row.seal = asker.seal_of(row, list(row.artifacts.all()), plan_hash)
+        row.seal = seal_of(row, list(row.artifacts.all()), plan_hash)
     row.save(update_fields=["prompt", "options", "context", "seal", "status", "closed_at"])
 
 
@@ -253,7 +253,7 @@ def _show(run: Run, files: Sequence[Found]) -> None:
     shown = [_revision(run, file) for file in files]
     if {revision.pk for revision in shown} != set(asked.artifacts.values_list("pk", flat=True)):
         asked.artifacts.set(shown)
-        asked.seal = asker.seal_of(asked, shown, run.plan_hash)
+        asked.seal = seal_of(asked, shown, run.plan_hash)
         asked.save(update_fields=["seal"])
 
 

@@ -14,7 +14,7 @@ from feedback.exchange.sync.follow import News
 from feedback.exchange.sync.locked_files import Busy
 from feedback.exchange.sync.write_back import TooLate
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
-from feedback.requests import undo
+from feedback.requests import answers
 from runs.domain.values.errors import FaberError, Invalid
 from runs.models import Run
 from runs.terminal.layout import one_line
@@ -138,7 +138,7 @@ class Sync:
             state=FeedbackResponse.State.HELD, held_until__lte=timezone.now()
         ).exclude(request__run__mirrors="")
         for response in held.select_related("request"):
-            undo.catch_up(response.request.run_id)
+            answers.catch_up(response.request.run_id)
 
     def _due(self) -> list[WriteBack]:
         due = WriteBack.objects.filter(is_due=True).select_related("response__request__run")

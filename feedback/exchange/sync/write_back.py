@@ -14,7 +14,6 @@ from feedback.exchange.sync import changes
 from feedback.exchange.sync.changes import Given, Json
 from feedback.exchange.sync.locked_files import Busy, back_up, create, locked, replace
 from feedback.models import FeedbackResponse, WriteBack
-from feedback.requests.undo import author_of
 from runs.domain.values import events
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import Entry, file_name, timestamp
@@ -66,7 +65,7 @@ def given_by(response: FeedbackResponse) -> Given:
         action=Action(response.action),
         comment=response.comment,
         items=response.items,
-        actor=author_of(response),
+        actor=response.author,
         received_at=timestamp(response.received_at),
     )
 

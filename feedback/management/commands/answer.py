@@ -32,7 +32,7 @@ class Command(FaberCommand):
             words=Words(comment=inputs.read_text(file) if file else options["comment"]),
         )
         request = response.request
-        if request.run.mirrors:
+        if request.run.is_foreign:
             self.say(waits_for_sync(request.run))
         elif response.decides and not heartbeat.worker_is_alive():
             self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")

@@ -58,7 +58,7 @@ class Command(FaberCommand):
             raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
         if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
-        comment.tell(batch)
+        comment.tell(batch.pk)
         lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
         return Reply(
             document={"results": [result.shape() for result in results]},
@@ -78,14 +78,14 @@ class Command(FaberCommand):
             if deadline is not None and time.monotonic() > deadline:
                 raise Refused(f"{told} of {counts.total} runs have stopped; the others go on.")
             time.sleep(LOOK_SECONDS)
-        comment.tell(batch)
+        comment.tell(batch.pk)
         reply = shown(batch)
         return Reply(document=reply.document, text=reply.text, exit_code=exit_code_of(counts))
 
 
 def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
     batch = batches.start(start_options.batch_wish_of(options), git.cli_actor())
-    comment.tell(batch)
+    comment.tell(batch.pk)
     if not heartbeat.worker_is_alive():
         command.say("No worker is running; `faber up` or `faber work` starts one.")
     return Reply(

@@ -5,7 +5,6 @@ from django.core.management.base import CommandParser
 from feedback.models import FeedbackRequest
 from feedback.terminal.card import waits_for_sync, where_to_answer
 from feedback.terminal.session import Attendant
-from runs.accounts import permissions
 from runs.domain.values.errors import Refused
 from runs.engine.find import find_run
 from runs.record import run_json
@@ -27,19 +26,18 @@ class Command(FaberCommand):
         actor = git.cli_actor()
         attendant = Attendant(actor, self.say, prompts=False)
         request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
-        if run.mirrors and not (request and response):
+        if run.is_foreign and not (request and response):
             raise Refused(f"Another FABER executes this run, in {run.mirrors}; resume it there.")
         if request and response is None:
             raise Refused(f"The run waits for an answer.\n{where_to_answer(request)}")
         if request:
             attendant.answer(request, response, options["comment"])
-            if run.mirrors:
+            if run.is_foreign:
                 self.say(waits_for_sync(run))
                 shape = run_json.run_shape(run)
                 return Reply(document=shape, text=run_line(shape))
         elif response is not None:
             raise Refused(f"The run is {run.state.label} and asks nothing.")
         else:
-            permissions.check_may_steer(actor, run)
             attendant.resume(run)
         return attendant.attend(run)

@@ -72,7 +72,7 @@ def _title(member: Member) -> str:
 
 
 def _numbered(asks: Asked) -> str:
-    if asks.type is FeedbackType.CLARIFICATION:
+    if asks.type.takes_text:
         # Any text answers, so a number would be somebody's text.
         return " ".join(["your own words", *(f"or {option.value}" for option in asks.options)])
     return _brackets(asks.options)
@@ -88,7 +88,7 @@ def _examples(members: Sequence[Member]) -> str:
 
 
 def _example(member: Member) -> str:
-    if member.asks and member.asks.type is FeedbackType.CLARIFICATION:
+    if member.asks and member.asks.type.takes_text:
         return "your answer in words"
     return member.options[0].value if member.options else "approve"
 

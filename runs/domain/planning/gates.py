@@ -113,7 +113,7 @@ def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
     pending = result.pending_input
     asked = _input_type(result)
     step = plan.units[at].step
-    options = _options(asked, step, step.options if asked is not FeedbackType.CLARIFICATION else ())
+    options = _options(asked, step, step.options if not asked.takes_text else ())
     if pending.get("can_proceed_without") and "skip" not in {option.value for option in options}:
         options = (*options, SKIP_QUESTION)
     return Question(

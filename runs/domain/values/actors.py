@@ -13,6 +13,27 @@ class Source(StrEnum):
     PARALLEL_COORDINATION = "parallel_coordination"
     POLICY = "policy"
 
+    @property
+    def label(self) -> str:
+        """As a list of channels names it."""
+        return _CHANNELS[self][0]
+
+    @property
+    def where(self) -> str:
+        """As a sentence about an answer ends."""
+        return _CHANNELS[self][1]
+
+
+_CHANNELS = {
+    Source.WEB: ("Browser", "in the browser"),
+    Source.CLI: ("Command line", "on the command line"),
+    Source.ISSUE_COMMENT: ("Issue comment", "in an issue comment"),
+    Source.API: ("API", "through the API"),
+    Source.MCP: ("MCP", "through MCP"),
+    Source.PARALLEL_COORDINATION: ("Batch", "for a batch"),
+    Source.POLICY: ("Policy", "by policy"),
+}
+
 
 class Role(StrEnum):
     VIEWER = "viewer"

@@ -21,6 +21,11 @@ class FeedbackType(StrEnum):
         return self.value.replace("_", " ").capitalize()
 
     @property
+    def takes_text(self) -> bool:
+        """Whether people answer in their own words; options beside that only spare them."""
+        return self is FeedbackType.CLARIFICATION
+
+    @property
     def approves(self) -> bool:
         """Whether an answer grants or denies an approval."""
         return self in (FeedbackType.APPROVAL, FeedbackType.CONFIRMATION, FeedbackType.REVIEW)
@@ -58,6 +63,13 @@ class Option:
     def label(self) -> str:
         words = self.value.replace("_", " ")
         return words[:1].upper() + words[1:]
+
+    @property
+    def weight(self) -> str:
+        """How a button for it looks: what ends the run warns, what goes on may be suggested."""
+        if self.action is Action.ABORT:
+            return "stop"
+        return "main" if self.action in (Action.CONTINUE, Action.RETRY) else "plain"
 
     @property
     def has_plain_words(self) -> bool:
@@ -175,7 +187,7 @@ class Choice:
 def resolve(feedback_type: FeedbackType, options: Iterable[Option], text: str) -> Choice:
     """Understand an answer by option, number, alias or unambiguous prefix; otherwise refuse."""
     offered = tuple(options)
-    if feedback_type is FeedbackType.CLARIFICATION:
+    if feedback_type.takes_text:
         return _free_text(offered, text)
     word = _normalise(text)
     for way in (_by_value, _by_number, _by_alias, _by_prefix):

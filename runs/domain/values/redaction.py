@@ -7,6 +7,16 @@ from itertools import chain
 from urllib.parse import quote
 
 REDACTED = "[redacted]"
+# The site's own secrets: settings whose value no text may hold, and variables no step inherits.
+SECRET_SETTINGS = (
+    "SECRET_KEY",
+    "FABER_GITHUB_TOKEN",
+    "FABER_GITHUB_APP_KEY",
+    "FABER_GITHUB_WEBHOOK_SECRET",
+    "FABER_GITHUB_CLIENT_SECRET",
+)
+# A name that ends in * stands for every variable that begins like it.
+SECRET_VARIABLES = ("FABER_SECRET_KEY", "FABER_GITHUB_*", "FABER_DATABASE_URL", "FABER_NOTIFY_URLS")
 SHORTEST_SECRET = 6  # a shorter value would take words out of ordinary text
 
 # Whole tokens, recognised by how their makers write them.

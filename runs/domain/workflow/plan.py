@@ -3,7 +3,7 @@
 import hashlib
 import json
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import Autonomy, Step, Value
@@ -38,6 +38,13 @@ class PlannedPhase(Value):
     units: tuple[Unit, ...] = ()
 
 
+class Progress(NamedTuple):
+    """Steps of a plan; hooks are none."""
+
+    done: int
+    total: int
+
+
 class Plan(Value):
     workflow_id: str
     description: str = ""
@@ -63,6 +70,11 @@ class Plan(Value):
     @cached_property
     def step_keys(self) -> tuple[str, ...]:
         return tuple(unit.key for unit in self.units if not unit.is_hook)
+
+    def progress(self, position: int) -> Progress:
+        """How far a run has come that stands before the unit at this position."""
+        done = sum(1 for unit in self.units[:position] if not unit.is_hook)
+        return Progress(done=done, total=len(self.step_keys))
 
     def phase(self, name: Phase) -> PlannedPhase:
         return next(phase for phase in self.phases if phase.name == name)

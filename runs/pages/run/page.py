@@ -27,7 +27,6 @@ from runs.ports import asker
 from runs.record import state_json
 
 LONGEST_CHAIN = 10
-_DONE = ("completed", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +49,6 @@ class Progress:
     @property
     def goes_on(self) -> bool:
         return not self.run.rests
-
-    @property
-    def total(self) -> int:
-        return len(self.run.frozen_plan.step_keys)
-
-    @property
-    def done(self) -> int:
-        steps = [step for phase in self.phases if not phase.left_out for step in phase.steps]
-        return sum(1 for step in steps if not step.kind and step.status in _DONE)
 
     @property
     def worked_ms(self) -> int:
@@ -133,7 +123,7 @@ def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -
         earlier=_earlier(run),
         later=list(_named().filter(rerun_of=run).order_by("pk")),
         place=whereabouts.of(run, actor),
-        may_steer=not run.mirrors and permissions.may_steer(actor, run),
+        may_steer=not run.is_foreign and permissions.may_steer(actor, run),
     )
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from feedback.models import Delivery, FeedbackResponse
-from feedback.requests import undo
+from feedback.requests import answers
 from feedback.requests.answers import Words, respond
 from runs import engine
 from runs.domain.values.actors import Source
 from runs.engine import batches, starting
 from runs.engine.batches import BatchWish
-from runs.engine.change import Transition
+from runs.engine.change import Change
 from runs.engine.starting import Wish
 from runs.models import Artifact, Batch, Project, Run, StepAttempt
 from runs.worker import advance
@@ -73,7 +73,7 @@ def failed(_: Path) -> Run:
     """The engine itself could not go on."""
     run = f.start(f.five_steps())
     StepAttempt.objects.filter(run=run).update(status=StepAttempt.Status.LOST)
-    change = Transition(run)
+    change = Change(run)
     change.fail("The workspace is gone.")
     change.write()
     return run
@@ -202,7 +202,7 @@ def held(folder: Path) -> Run:
 
 def retracted(folder: Path) -> Run:
     run = held(folder)
-    undo.retract(run.requests.get().request_id, f.person())
+    answers.retract(run.requests.get().request_id, f.person())
     return run
 
 
@@ -312,7 +312,7 @@ def test_a_held_answer_takes_effect_where_the_run_came_to(work_tree: Path, tmp_p
     exported(run, tmp_path / "first")
 
     there = came_back(run, tmp_path / "first")
-    undo.catch_up(there.pk)
+    answers.catch_up(there.pk)
 
     assert f.fresh(there).status == "in_progress"
     assert "approval_granted" in f.told(there)

@@ -8,13 +8,12 @@ from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django import Settings
 
-from feedback import tasks
+from faber_site.runtime.sweep import sweep
 from feedback.audit import integrity
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import undo
+from feedback.requests import answers
 from feedback.requests.answers import respond
 from runs import engine
-from runs import tasks as run_tasks
 from runs.domain.values.actors import Actor, Source
 from runs.domain.values.errors import AlreadyAnswered, NotAllowed, Refused
 from runs.models import Run
@@ -57,7 +56,7 @@ def test_a_click_in_the_browser_waits_before_the_run_goes_on(
 def test_its_job_is_hidden_until_the_time_is_over(held: FeedbackResponse) -> None:
     job = OrmQ.objects.latest("id")
 
-    assert job.func() == "feedback.tasks.take_effect"
+    assert job.func() == "feedback.requests.answers.take_effect"
     assert job.lock == held.held_until
 
 
@@ -79,7 +78,7 @@ def test_without_undo_time_a_click_goes_at_once(run: Run, settings: Settings) ->
 def test_when_the_time_is_over_the_run_goes_on_as_if_just_answered(
     run: Run, held: FeedbackResponse
 ) -> None:
-    tasks.take_effect(held.pk)
+    answers.take_effect(held.pk)
 
     assert f.work(run).status == "completed"
     told = f.told(run)
@@ -92,8 +91,8 @@ def test_when_the_time_is_over_the_run_goes_on_as_if_just_answered(
 
 
 def test_it_takes_effect_once_however_often_the_job_comes(run: Run, held: FeedbackResponse) -> None:
-    assert undo.take_effect(held.pk)
-    assert not undo.take_effect(held.pk)
+    assert answers.take_effect(held.pk)
+    assert not answers.take_effect(held.pk)
 
     assert f.told(run).count("feedback_received") == 1
 
@@ -101,8 +100,8 @@ def test_it_takes_effect_once_however_often_the_job_comes(run: Run, held: Feedba
 def test_taken_back_the_request_is_open_and_can_be_answered_anew(
     run: Run, held: FeedbackResponse
 ) -> None:
-    undo.retract(held.request.request_id, f.person())
-    tasks.take_effect(held.pk)
+    answers.retract(held.request.request_id, f.person())
+    answers.take_effect(held.pk)
 
     assert f.pending(run) == held.request
     assert "feedback_received" not in f.told(run)
@@ -116,25 +115,25 @@ def test_the_claim_and_not_the_clock_decides_the_race(
     run: Run, held: FeedbackResponse, first: str
 ) -> None:
     if first == "worker":
-        assert undo.take_effect(held.pk)
+        assert answers.take_effect(held.pk)
         with pytest.raises(Refused, match="too late"):
-            undo.retract(held.request.request_id, f.person())
+            answers.retract(held.request.request_id, f.person())
         assert f.fresh(run).status == "in_progress"
     else:
-        undo.retract(held.request.request_id, f.person())
-        assert not undo.take_effect(held.pk)
+        answers.retract(held.request.request_id, f.person())
+        assert not answers.take_effect(held.pk)
         assert f.fresh(run).status == "awaiting_feedback"
 
 
 def test_go_now_ends_the_time_early_and_may_come_late(run: Run, held: FeedbackResponse) -> None:
-    undo.go_now(held.request.request_id, f.person())
-    undo.go_now(held.request.request_id, f.person())
+    answers.apply_now(held.request.request_id, f.person())
+    answers.apply_now(held.request.request_id, f.person())
 
     assert f.told(run).count("feedback_received") == 1
     assert f.fresh(run).status == "in_progress"
 
 
-@pytest.mark.parametrize("act", [undo.retract, undo.go_now])
+@pytest.mark.parametrize("act", [answers.retract, answers.apply_now])
 def test_only_its_author_can_undo_or_hasten(
     run: Run, held: FeedbackResponse, act: Callable[[str, Actor], object]
 ) -> None:
@@ -147,7 +146,7 @@ def test_only_its_author_can_undo_or_hasten(
 
 def test_nothing_to_undo_is_a_sentence(run: Run) -> None:
     with pytest.raises(Refused, match="no answer to undo"):
-        undo.retract(f.pending(run).request_id, f.person())
+        answers.retract(f.pending(run).request_id, f.person())
 
 
 def test_others_are_refused_while_it_waits(run: Run, held: FeedbackResponse) -> None:
@@ -158,7 +157,7 @@ def test_others_are_refused_while_it_waits(run: Run, held: FeedbackResponse) -> 
 def test_a_run_cancelled_meanwhile_stays_cancelled(run: Run, held: FeedbackResponse) -> None:
     engine.cancel(run.pk, reason="wrong branch", actor=f.STARTER)
 
-    assert not undo.take_effect(held.pk)
+    assert not answers.take_effect(held.pk)
     held.refresh_from_db()
     assert held.state == State.RETRACTED
     assert held.request.__class__.objects.get(pk=held.request_id).status == Status.CANCELLED
@@ -167,11 +166,11 @@ def test_a_run_cancelled_meanwhile_stays_cancelled(run: Run, held: FeedbackRespo
 
 def test_the_sweep_finds_an_answer_whose_job_is_gone(run: Run, held: FeedbackResponse) -> None:
     OrmQ.objects.all().delete()
-    run_tasks.sweep()
+    sweep()
     assert f.fresh(run).status == "awaiting_feedback"
 
     FeedbackResponse.objects.update(held_until=timezone.now() - timedelta(seconds=30))
-    run_tasks.sweep()
+    sweep()
 
     assert f.fresh(run).status == "in_progress"
 
@@ -181,7 +180,7 @@ def test_the_audit_expects_no_event_of_an_answer_that_took_no_effect(
 ) -> None:
     assert integrity.faults() == []
 
-    undo.retract(held.request.request_id, f.person())
+    answers.retract(held.request.request_id, f.person())
     assert integrity.faults() == []
 
 

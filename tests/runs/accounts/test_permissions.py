@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
+from runs import engine
 from runs.accounts import permissions
-from runs.domain.values.actors import Role
+from runs.domain.values.actors import Role, Source
 from runs.domain.values.errors import NotAllowed
 from tests import factories as f
 
@@ -39,3 +42,25 @@ def test_an_agent_may_neither_start_nor_steer() -> None:
         permissions.check_may_start(agent)
     with pytest.raises(NotAllowed):
         permissions.check_may_steer(agent, run)
+
+
+def test_a_git_name_or_a_login_like_the_starters_gives_no_right() -> None:
+    run = f.start(f.five_steps())
+    stranger = replace(f.person("Otto", source=Source.ISSUE_COMMENT), account="")
+    git_name = replace(f.person("Otto", source=Source.CLI), account="mallory")
+
+    assert not permissions.may_steer(stranger, run)
+    assert not permissions.may_steer(git_name, run)
+    assert permissions.is_starter(stranger, run)  # it still takes the right to approve oneself
+
+
+@pytest.mark.parametrize("source", [Source.WEB, Source.API, Source.CLI, Source.ISSUE_COMMENT])
+def test_the_engine_itself_refuses_whoever_may_not_steer(source: Source) -> None:
+    run = f.start(f.five_steps())
+    reviewer = f.person("Rita", source=source)
+
+    with pytest.raises(NotAllowed, match="operators and for whoever started"):
+        engine.cancel(run.pk, reason="no", actor=reviewer)
+    with pytest.raises(NotAllowed, match="operators and for whoever started"):
+        engine.resume_stopped(run.pk, reviewer)
+    assert f.fresh(run).status == "in_progress"

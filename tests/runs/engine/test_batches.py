@@ -10,13 +10,15 @@ import pytest
 from django.db import connection
 from django_q.models import OrmQ
 
-from runs import engine, tasks
+from faber_site.runtime.sweep import sweep
+from runs import engine
 from runs.domain.values.actors import Role
 from runs.domain.values.errors import Invalid, NotAllowed, NotFound
 from runs.domain.values.status import RunStatus
 from runs.engine import batches, history, starting, turns
 from runs.engine.batches import BatchWish
 from runs.engine.starting import Wish
+from runs.jobs.table import Job
 from runs.models import Batch, Project, Run
 from runs.record import run_json
 from tests import factories as f
@@ -48,7 +50,7 @@ def run_on(batch: Batch, work_id: str) -> Run:
 
 
 def turns_asked_for() -> int:
-    return sum("give_turns" in row.func() for row in OrmQ.objects.all())
+    return sum(row.func() == Job.GIVE_TURNS for row in OrmQ.objects.all())
 
 
 def test_the_first_ten_begin_and_the_others_wait(wish: Wish) -> None:
@@ -76,7 +78,7 @@ def test_when_one_stops_the_next_begins(wish: Wish) -> None:
     f.work(run_on(batch, "101"))
 
     assert turns_asked_for() == 1
-    tasks.give_turns(batch.project_id)
+    turns.give(batch.project_id)
     assert statuses(batch)[:4] == ["awaiting_feedback", "in_progress", "in_progress", "pending"]
     assert f.work(run_on(batch, "103")).status == "awaiting_feedback"
     assert history.broken_links(run_on(batch, "103")) == []
@@ -128,7 +130,7 @@ def test_a_failing_run_does_not_hold_up_the_others(wish: Wish) -> None:
     batch = start(wish, ("1", "2"), concurrency=1)
     Run.objects.filter(batch=batch, work_id="1").update(status=RunStatus.FAILED)
 
-    tasks.sweep()
+    sweep()
 
     assert statuses(batch) == ["failed", "in_progress"]
 
@@ -138,7 +140,7 @@ def test_the_sweep_gives_turns_whose_job_died(wish: Wish) -> None:
     f.work(run_on(batch, "1"))
     OrmQ.objects.all().delete()
 
-    tasks.sweep()
+    sweep()
 
     assert statuses(batch) == ["awaiting_feedback", "in_progress", "pending"]
 

@@ -8,7 +8,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from runs import engine, tasks
+from faber_site.runtime.sweep import sweep
+from runs import engine
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.errors import Refused
 from runs.domain.values.phases import Phase
@@ -389,12 +390,12 @@ def queued_long_ago(run: Run) -> None:
 def test_the_sweep_queues_what_nobody_has_and_only_once() -> None:
     run = f.start(f.five_steps())
     OrmQ.objects.all().delete()
-    tasks.sweep()
+    sweep()
     assert job_count() == 0
     queued_long_ago(run)
 
-    tasks.sweep()
-    tasks.sweep()
+    sweep()
+    sweep()
 
     assert job_count() == 1
 
@@ -404,7 +405,7 @@ def test_the_sweep_leaves_a_step_alone_that_is_behind_older_jobs() -> None:
     queued_long_ago(waiting)
     OrmQ.objects.update(lock=timezone.now() - timedelta(minutes=1))
 
-    tasks.sweep()
+    sweep()
 
     assert job_count() == 1
 
@@ -415,7 +416,7 @@ def test_the_sweep_finds_a_lost_job_behind_which_newer_ones_wait() -> None:
     queued_long_ago(lost)
     f.start(f.five_steps())
 
-    tasks.sweep()
+    sweep()
 
     assert job_count() == 2
 
@@ -425,8 +426,8 @@ def test_the_sweep_brings_back_a_lease_that_ran_out_and_only_once() -> None:
     expire(claimed(run.pk, "dead"))
     OrmQ.objects.all().delete()
 
-    tasks.sweep()
-    tasks.sweep()
+    sweep()
+    sweep()
 
     assert job_count() == 1
     assert [a.status for a in run.attempts.all()] == ["lost", "queued"]
@@ -437,7 +438,7 @@ def test_the_sweep_leaves_a_parked_run_alone() -> None:
     f.started(f.five_steps())
     OrmQ.objects.all().delete()
 
-    tasks.sweep()
+    sweep()
 
     assert job_count() == 0
 

@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from runs import engine, tasks
+from faber_site.runtime.sweep import sweep
+from runs import engine
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.errors import Refused
 from runs.engine import batches, conformance, history, starting
@@ -479,7 +480,7 @@ def test_a_step_of_a_dead_worker_is_not_handed_out_again_on_a_changed_plan(
     forget()
     run.attempts.update(lease_until=timezone.now() - timedelta(seconds=1))
 
-    tasks.sweep()
+    sweep()
 
     assert f.fresh(run).status == "failed"
     assert executed(run) == ["one"]

@@ -10,11 +10,13 @@ from django.db import connection
 from django.test import Client
 from django_q.models import OrmQ
 
-from runs import engine, tasks
+from faber_site.runtime.sweep import sweep
+from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.domain.values.status import RunStatus
 from runs.engine import neighbours, starting, turns
+from runs.jobs.table import Job
 from runs.models import Project, Run
 from runs.pages.projects import settings
 from runs.record import run_json
@@ -86,11 +88,11 @@ def test_a_run_that_waits_for_people_or_failed_still_has_the_project(project: Pr
     first = f.work(start(project))
     assert first.state is RunStatus.AWAITING_FEEDBACK
     start(project)
-    tasks.sweep()
+    sweep()
     assert statuses() == ["awaiting_feedback", "pending"]
 
     Run.objects.filter(pk=first.pk).update(status=RunStatus.FAILED)
-    tasks.sweep()
+    sweep()
 
     assert statuses() == ["failed", "pending"]
 
@@ -110,10 +112,10 @@ def test_a_cancelled_run_makes_room_and_one_that_waits_can_be_cancelled(project:
     first, second, third = start(project), start(project), start(project)
 
     cancel(second)
-    tasks.give_turns(project.pk)
+    turns.give(project.pk)
     assert statuses() == ["in_progress", "cancelled", "pending"]
     cancel(first)
-    tasks.give_turns(project.pk)
+    turns.give(project.pk)
 
     assert statuses() == ["cancelled", "cancelled", "in_progress"]
     assert third.attempts.count() == 1
@@ -127,7 +129,7 @@ def test_nobody_passes_those_who_wait(project: Project) -> None:
     start(project)
 
     assert statuses() == ["cancelled", "pending", "pending"]
-    tasks.give_turns(project.pk)
+    turns.give(project.pk)
     assert statuses() == ["cancelled", "in_progress", "pending"]
 
 
@@ -141,7 +143,7 @@ def test_the_sweep_gives_a_turn_whose_job_died(project: Project) -> None:
     cancel(Run.objects.get(status=RunStatus.IN_PROGRESS))
     OrmQ.objects.all().delete()
 
-    tasks.sweep()
+    sweep()
 
     assert f.fresh(late).state is RunStatus.IN_PROGRESS
 
@@ -248,8 +250,8 @@ def test_a_run_that_starts_while_the_holder_ends_is_not_forgotten() -> None:
 
         at_once(lambda number, run=holder: cancel(run) if number else start(project), times=2)  # type: ignore[misc]
         for job in OrmQ.objects.all():
-            if "give_turns" in job.func():
-                tasks.give_turns(*job.task["args"])
+            if job.func() == Job.GIVE_TURNS:
+                turns.give(*job.task["args"])
 
         late = Run.objects.get(status=RunStatus.IN_PROGRESS)
         assert late.pk != holder.pk

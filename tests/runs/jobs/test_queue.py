@@ -19,10 +19,11 @@ from django_q.models import OrmQ
 from pytest_django import Settings
 
 from runs.jobs import queue, wakeup
+from runs.jobs.table import Job
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
-JOB = "tests.steps.nothing"
+JOB = Job.GIVE_TURNS
 OTHER_SESSION = 1
 
 
@@ -45,7 +46,7 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def arguments(taken: list[queue.Job] | None) -> list[tuple[int, ...]]:
+def arguments(taken: list[tuple[int, str]] | None) -> list[tuple[int, ...]]:
     return [OrmQ.objects.get(pk=pk).args() for pk, _payload in taken or []]
 
 
@@ -84,7 +85,7 @@ def test_the_loser_of_a_race_takes_the_next_job(
 ) -> None:
     queue.enqueue(JOB, 1)
     queue.enqueue(JOB, 2)
-    stolen: list[list[queue.Job] | None] = []
+    stolen: list[list[tuple[int, str]] | None] = []
 
     def timeout_after_the_rival(row: OrmQ) -> object:
         if not stolen:
@@ -101,7 +102,7 @@ def test_the_loser_of_a_race_takes_the_next_job(
 def test_an_unreachable_database_does_not_end_the_pusher(
     broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail() -> list[queue.Job]:
+    def fail() -> list[tuple[int, str]]:
         raise OperationalError("the server went away")
 
     queue.enqueue(JOB, 1)
@@ -280,7 +281,7 @@ def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker
     for number in range(2):
         queue.enqueue(JOB, number)
 
-    def rivals() -> list[queue.Job] | None:
+    def rivals() -> list[tuple[int, str]] | None:
         with closing(queue.WokenBroker()) as rival:
             try:
                 return rival.dequeue()

@@ -13,7 +13,8 @@ from django.test import Client
 from django_q.models import OrmQ
 from pytest_django import Settings
 
-from runs import engine, tasks
+from faber_site.runtime.sweep import sweep
+from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.domain.values.errors import Invalid, Refused
@@ -358,7 +359,7 @@ def test_changes_that_are_not_committed_keep_it_and_are_told(repository: Path) -
     run = completed(start(repository, MAKE, ASK))
 
     work_off()
-    tasks.sweep()
+    sweep()
 
     assert (run.folder / "made.txt").exists()
     why = "it holds changes that are not committed: made.txt"
@@ -385,7 +386,7 @@ def test_the_sweep_removes_it_when_the_job_died(repository: Path) -> None:
     run = completed(start(repository))
     OrmQ.objects.all().delete()
 
-    tasks.sweep()
+    sweep()
 
     assert not run.folder.exists()
 
@@ -400,7 +401,7 @@ def test_a_removal_that_was_killed_is_finished_by_the_sweep(
     leftover = run.folder.with_name(run.folder.name + ".removing")
     (leftover / "readme.md").unlink()
 
-    tasks.sweep()
+    sweep()
 
     assert not leftover.exists()
     assert worktrees(repository) == []
@@ -411,7 +412,7 @@ def test_while_a_run_may_go_on_its_worktree_stays(repository: Path, status: RunS
     run = f.work(start(repository))
     Run.objects.filter(pk=run.pk).update(status=status)
 
-    tasks.sweep()
+    sweep()
 
     assert (run.folder / "made.txt").exists()
     with pytest.raises(Refused, match="its worktree can go when it has ended"):
@@ -421,7 +422,7 @@ def test_while_a_run_may_go_on_its_worktree_stays(repository: Path, status: RunS
 def test_a_cancelled_run_keeps_it_until_an_operator_removes_it(repository: Path) -> None:
     run = cancelled(f.work(start(repository, MAKE, ADD, KEEP, ASK)))
     work_off()
-    tasks.sweep()
+    sweep()
     address = f"/runs/{run.run_id}/"
     reviewer, operator = Client(), Client()
     reviewer.force_login(users.create("rita", role=Role.REVIEWER))

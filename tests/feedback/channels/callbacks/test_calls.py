@@ -17,12 +17,13 @@ from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
 from faber_site import env
-from feedback.channels.callbacks import calls, outbound, promises
+from faber_site.runtime.sweep import sweep
+from feedback.channels.callbacks import calls, channel, outbound
 from feedback.channels.callbacks.addresses import read_allowed
 from feedback.doctor import diagnosis
 from feedback.models import Callback, FeedbackRequest
-from feedback.requests import undo
-from runs import engine, tasks
+from feedback.requests import answers
+from runs import engine
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
 from runs.jobs import heartbeat
@@ -135,7 +136,7 @@ def test_an_answer_that_can_be_taken_back_is_told_when_it_took_effect(
     settings.FABER_UNDO_SECONDS = 5
     run = ask(agent, receiver.url)
     f.answer(run, "confirm")
-    undo.retract(run.requests.get().request_id, f.person())
+    answers.retract(run.requests.get().request_id, f.person())
     f.answer(run, "cancel")
     work_off()
     assert receiver.calls == []
@@ -242,7 +243,7 @@ def test_the_pauses_grow_and_end_after_about_a_day(agent: Program, receiver: Rec
     hours = zip(pauses[5:], calls.PAUSES[5:], strict=True)
     assert any(abs(pause - plain) > plain / 100 for pause, plain in hours), "never to the minute"
     assert (callback.delivered_at, callback.last_error) == (None, "it answered 503")
-    tasks.sweep()
+    sweep()
     assert work_off() == 0
 
 
@@ -258,7 +259,7 @@ def test_gone_is_the_end(agent: Program, receiver: Receiver) -> None:
     f.answer(ask(agent, receiver.url), "confirm")
     work_off()
     wait_for_next_try()
-    tasks.sweep()
+    sweep()
     work_off()
 
     assert len(receiver.calls) == 1
@@ -289,12 +290,12 @@ def test_a_token_that_is_gone_is_not_told_either(agent: Program, receiver: Recei
 def test_a_lost_job_is_found_by_the_sweep(agent: Program, receiver: Receiver) -> None:
     f.answer(ask(agent, receiver.url), "confirm")
     OrmQ.objects.all().delete()
-    tasks.sweep()
+    sweep()
     assert work_off() == 0, "not before its time"
 
     Callback.objects.update(next_try_at=timezone.now() - timedelta(minutes=1))
-    tasks.sweep()
-    tasks.sweep()
+    sweep()
+    sweep()
     assert OrmQ.objects.count() == 1
     work_off()
 
@@ -334,13 +335,13 @@ def test_a_promise_is_kept_once_whatever_comes_after(agent: Program, receiver: R
     f.answer(run, "confirm")
     request, queued = run.requests.get(), OrmQ.objects.count()
 
-    promises.keep_promise(request)
+    channel.changed(request)
     assert OrmQ.objects.count() == queued, "it is due already"
     work_off()
-    promises.keep_promise(request)
+    channel.changed(request)
     assert work_off() == 0, "it was called"
     Callback.objects.update(delivered_at=None, attempts=calls.TRIES)
-    promises.keep_promise(request)
+    channel.changed(request)
     assert work_off() == 0, "it was given up"
 
 

@@ -28,6 +28,7 @@ from feedback.channels.github.comments import (
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import Action, FeedbackType, Option, make_option, options_of
 from runs.domain.values.status import RunStatus
+from runs.domain.workflow.plan import Progress
 
 RUN = "fractary/claude-plugins/a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 AT = datetime(2025, 12, 6, 18, 0, tzinfo=UTC)
@@ -92,7 +93,7 @@ I approve this design. The approach looks good.
 ---
 _This feedback request will remain open until addressed._
 {LAST}"""
-DECISION = Decision(response="approve", who="octo_cat", where=Source.WEB, at=AT, comment="Fine.")
+DECISION = Decision(response="approve", who="octo_cat", source=Source.WEB, at=AT, comment="Fine.")
 ANSWERED = replace(REQUEST, standing=Standing.ANSWERED, decision=DECISION)
 
 
@@ -140,14 +141,14 @@ def test_a_long_context_is_folded_and_a_short_one_is_not() -> None:
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        (Source.WEB, "on the review page"),
+        (Source.WEB, "in the browser"),
         (Source.CLI, "on the command line"),
-        (Source.ISSUE_COMMENT, "in a comment on this issue"),
+        (Source.ISSUE_COMMENT, "in an issue comment"),
         (Source.API, "through the API"),
     ],
 )
 def test_an_answered_request_says_who_decided_what_and_where(where: Source, words: str) -> None:
-    body = request_comment(replace(ANSWERED, decision=replace(DECISION, where=where)))
+    body = request_comment(replace(ANSWERED, decision=replace(DECISION, source=where)))
 
     assert f"**Answered**: **approve** by **octo_cat** {words}, 2025-12-06 18:00 UTC." in body
     assert "> Fine." in body
@@ -155,7 +156,7 @@ def test_an_answered_request_says_who_decided_what_and_where(where: Source, word
 
 def test_every_way_of_answering_has_words() -> None:
     for where in Source:
-        assert request_comment(replace(ANSWERED, decision=replace(DECISION, where=where)))
+        assert request_comment(replace(ANSWERED, decision=replace(DECISION, source=where)))
 
 
 @pytest.mark.parametrize(
@@ -262,8 +263,7 @@ def test_the_status_tells_where_the_run_is_and_what_it_waits_for() -> None:
                 url="https://faber.example.org/runs/1/",
                 phase="architect",
                 step="design-review",
-                steps_done=2,
-                steps=9,
+                progress=Progress(done=2, total=9),
                 updated_at=AT,
                 pending=REQUEST,
             )

@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from faber_site.runtime.sweep import sweep
 from feedback.channels.github import delivery as delivering
 from feedback.channels.github import inbound
 from feedback.channels.github import webhook as webhooks
@@ -20,7 +21,7 @@ from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, Inbound
 from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.requests.request_json import request_shape
-from runs import engine, tasks
+from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.models import Project, Run
@@ -102,7 +103,7 @@ def replies(github: FakeGitHub) -> list[str]:
 
 def poll() -> None:
     Listening.objects.update(polled_at=None)
-    tasks.sweep()
+    sweep()
     work_off()
 
 
@@ -215,7 +216,7 @@ def test_a_killed_worker_leaves_one_comment(
     assert Delivery.objects.get().comment_id is None
 
     Delivery.objects.update(next_try_at=timezone.now() - timedelta(minutes=2))
-    tasks.sweep()
+    sweep()
     work_off()
 
     assert len(about(github, f.pending(f.fresh(run)))) == 1
@@ -484,16 +485,42 @@ def test_with_two_open_requests_the_run_must_be_named(github: FakeGitHub, site: 
     assert [f.fresh(run).status for run in runs] == ["awaiting_feedback", "completed"]
 
 
-def test_status_help_and_cancel(github: FakeGitHub, site: Client, run: Run) -> None:
+def test_status_and_help(github: FakeGitHub, site: Client, run: Run) -> None:
     hear(site, github, "@faber status")
     hear(site, github, "@faber help")
-    hear(site, github, "@faber cancel")
 
-    status, help_, cancelled = replies(github)
+    status, help_ = replies(github)
     assert run.run_id in status
     assert "@faber resume --run ID" in help_
-    assert "cancelled" in cancelled
-    assert f.fresh(run).status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("role", "has_started"), [(Role.OPERATOR, False), (Role.REVIEWER, True), (Role.REVIEWER, False)]
+)
+def test_a_comment_cancels_for_operators_and_for_whoever_started_the_run(
+    github: FakeGitHub, site: Client, run: Run, role: Role, has_started: bool
+) -> None:
+    person = users.create("Octocat", role=role)
+    Run.objects.update(started_by_user=person if has_started else None)
+
+    hear(site, github, "@faber cancel")
+
+    if role is Role.OPERATOR or has_started:
+        assert "is cancelled" in replies(github)[0]
+        assert f.fresh(run).status == "cancelled"
+    else:
+        assert "for operators and for whoever started the run" in replies(github)[0]
+        assert f.fresh(run).status == "awaiting_feedback"
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id_and_by_nothing_inside_it(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    hear(site, github, f"@faber resume approve --run {str(run.uuid)[9:18]}")
+    assert "There is no run" in replies(github)[0]
+
+    hear(site, github, f"@faber resume approve --run {str(run.uuid)[:8]}")
+    assert f.fresh(run).status == "completed"
 
 
 def test_one_person_is_one_person_on_the_issue_and_on_the_site(
@@ -520,7 +547,7 @@ def test_a_comment_waits_while_github_cannot_be_asked(
 
     github._orders.clear()
     InboundComment.objects.update(heard_at=timezone.now() - timedelta(minutes=1))
-    tasks.sweep()
+    sweep()
     work_off()
 
     assert f.fresh(run).status == "completed"

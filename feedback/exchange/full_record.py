@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from feedback.models import FeedbackRequest
 from runs.models import Artifact, Batch, Run, StepAttempt
-from runs.ports import asker
 
 Json = dict[str, object]
 
@@ -44,6 +44,43 @@ _OF_AN_ATTEMPT = (
     "usage",
 )
 _OF_A_REVISION = ("path", "revision", "sha256", "size", "created_at")
+_OF_A_REQUEST = (
+    "request_id",
+    "status",
+    "type",
+    "gate",
+    "gate_key",
+    "prompt",
+    "options",
+    "context",
+    "phase",
+    "step",
+    "step_index",
+    "reviewers",
+    "quorum",
+    "seal",
+    "shown_on_cli",
+    "steps_behind",
+    "fingerprint",
+    "requested_at",
+    "ranked_at",
+    "closed_at",
+)
+_OF_A_RESPONSE = (
+    "response",
+    "action",
+    "comment",
+    "items",
+    "skipped",
+    "decides",
+    "state",
+    "held_until",
+    "identity",
+    "provided_by",
+    "seal",
+    "received_at",
+)
+_OF_A_COMMENT = ("repository", "issue", "comment_id", "comment_url", "shown")
 
 
 def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
@@ -55,13 +92,14 @@ def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
     return {
         "version": VERSION,
         "of": {"last_event_hash": run.last_event_hash, "state": digest(state)},
-        "run": fields(run, _OF_A_RUN) | {"batch": _batch(run.batch)},
+        "run": _fields(run, _OF_A_RUN) | {"batch": _batch(run.batch)},
         "attempts": [_attempt(attempt) for attempt in attempts],
         "artifacts": [
-            fields(artifact, _OF_A_REVISION) | {"attempt": number_of(numbered, artifact.attempt_id)}
+            _fields(artifact, _OF_A_REVISION)
+            | {"attempt": _number_of(numbered, artifact.attempt_id)}
             for artifact in kept
         ],
-        "requests": asker().remembered(run, attempts=numbered, artifacts=shown),
+        "requests": _requests(run, attempts=numbered, artifacts=shown),
     }
 
 
@@ -69,24 +107,48 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def fields(row: object, names: Iterable[str]) -> Json:
+def _fields(row: object, names: Iterable[str]) -> Json:
     return {name: _plain(getattr(row, name)) for name in names}
 
 
-def number_of(numbers: Mapping[int, int], key: int | None) -> int | None:
+def _number_of(numbers: Mapping[int, int], key: int | None) -> int | None:
     return None if key is None else numbers.get(key)
 
 
 def _batch(batch: Batch | None) -> Json | None:
-    return fields(batch, _OF_A_BATCH) if batch else None
+    return _fields(batch, _OF_A_BATCH) if batch else None
 
 
 def _attempt(attempt: StepAttempt) -> Json:
-    told = fields(attempt, _OF_AN_ATTEMPT)
+    told = _fields(attempt, _OF_AN_ATTEMPT)
     if attempt.status in StepAttempt.OPEN:
         # Whoever has it goes on here: elsewhere nobody will ever hand it in.
         told["status"] = StepAttempt.Status.LOST.value
     return told
+
+
+def _requests(run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]) -> list[Json]:
+    """Every request in the order it was asked, with every answer."""
+    return [
+        _fields(request, _OF_A_REQUEST)
+        | {
+            "attempt": _number_of(attempts, request.attempt_id),
+            "artifacts": sorted(
+                artifacts[pk] for pk in request.artifacts.values_list("pk", flat=True)
+            ),
+            "comment": _comment(request),
+            "responses": [
+                _fields(given, _OF_A_RESPONSE) for given in request.responses.order_by("pk")
+            ],
+        }
+        for request in run.requests.order_by("pk").select_related("delivery")
+    ]
+
+
+def _comment(request: FeedbackRequest) -> Json | None:
+    """The comment on an issue that shows the request, so that it is not posted a second time."""
+    delivery = getattr(request, "delivery", None)  # a request on no issue has none
+    return _fields(delivery, _OF_A_COMMENT) if delivery and delivery.comment_id else None
 
 
 def _plain(value: object) -> object:

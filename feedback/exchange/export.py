@@ -7,12 +7,12 @@ from pathlib import Path
 
 from django.db import transaction
 
+from feedback.exchange.full_record import record_of
+from feedback.exchange.key_order import arranged, arranged_event
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import file_name
 from runs.models import Event, Run
 from runs.record import state_json
-from runs.record.extras import record_of
-from runs.record.key_order import arranged, arranged_event
 from runs.terminal.console import as_text
 
 # What is ours and not the seeds': readers of their layout need not look there.

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from feedback.exchange.documents import Count, RequestId, Time
+from feedback.exchange.run_directory import Count, RequestId, Time
 from runs.domain.responses.results import ResultStatus
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, FeedbackType, Gate

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from feedback.exchange.export import export
 from runs.engine.find import find_run
-from runs.record.export import export
 from runs.terminal.console import FaberCommand, Reply
 
 

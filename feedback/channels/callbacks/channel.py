@@ -1,4 +1,4 @@
-"""Keeps in mind which programs want to be called; `calling` calls them, after the commit."""
+"""Notes down which programs want to be called; `calls` calls them, after the commit."""
 
 from django.utils import timezone
 
@@ -9,9 +9,8 @@ from feedback.models import Callback, FeedbackRequest
 from feedback.requests import outbox
 from runs.domain.values.errors import Invalid, Problem
 from runs.jobs import queue
-from runs.models import AccessToken
-
-CALL = "feedback.tasks.call_back"
+from runs.jobs.table import Job
+from runs.models import AccessToken, Run
 
 
 def check(url: str) -> None:
@@ -27,16 +26,32 @@ def promise(request: FeedbackRequest, url: str, token: AccessToken) -> None:
     Callback.objects.create(request=request, url=url, token=token)
 
 
-def keep_promise(request: FeedbackRequest) -> None:
-    """Have it called, in the transaction that settles the request: once, whatever comes after."""
+def opened(request: FeedbackRequest) -> None:
+    """Who asks leaves an address with `promise`."""
+
+
+def changed(request: FeedbackRequest) -> None:
+    """Have it called once the request is settled for good, whatever comes after."""
     promised = getattr(request, "callback", None)  # who locks a request reads it along
-    if promised is None:
+    if promised is None or not _is_settled(request):
         return
     still = Callback.objects.filter(pk=promised.pk, is_due=False, delivered_at=None, attempts=0)
     if still.update(is_due=True, next_try_at=timezone.now()):
-        queue.enqueue(CALL, promised.pk)
+        queue.enqueue(Job.CALL_BACK, promised.pk)
+
+
+def run_moved(run: Run) -> None:
+    """A program waits for its own request only."""
 
 
 def catch_up() -> None:
     """Queue the calls that should have been made by now and were not."""
-    outbox.queue_again(Callback.objects.all(), CALL)
+    outbox.catch_up(Callback.objects.all(), Job.CALL_BACK)
+
+
+def _is_settled(request: FeedbackRequest) -> bool:
+    """Whether nothing can change any more: an answer in its undo time can be taken back."""
+    if request.status == FeedbackRequest.Status.PENDING:
+        return False
+    decision = request.decision
+    return decision is None or not decision.is_held

@@ -1,0 +1,59 @@
+"""Tells every channel what happened to a request or a run, in the transaction that made it so.
+
+A channel only notes down what it has to say, and queues the job that says it after the commit.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Protocol, cast
+
+from django.conf import settings
+
+from feedback.models import FeedbackRequest
+from runs.models import Run
+
+
+class Channel(Protocol):
+    """A module that FABER_CHANNELS names; each of these is called inside a transaction."""
+
+    def opened(self, request: FeedbackRequest) -> None:
+        """A question was put to people."""
+
+    def changed(self, request: FeedbackRequest) -> None:
+        """It was answered, its answer took effect or was taken back, or it was withdrawn."""
+
+    def run_moved(self, run: Run) -> None:
+        """A run began, or came to its end."""
+
+    def catch_up(self) -> None:
+        """Do what should have been done by now and was not: its job was lost. No transaction."""
+
+
+def opened(request: FeedbackRequest) -> None:
+    for channel in _channels():
+        channel.opened(request)
+
+
+def changed(request: FeedbackRequest) -> None:
+    for channel in _channels():
+        channel.changed(request)
+
+
+def run_moved(run: Run) -> None:
+    for channel in _channels():
+        channel.run_moved(run)
+
+
+def catch_up() -> None:
+    for channel in _channels():
+        channel.catch_up()
+
+
+def _channels() -> Sequence[Channel]:
+    return _loaded(settings.FABER_CHANNELS)
+
+
+@cache
+def _loaded(paths: tuple[str, ...]) -> Sequence[Channel]:
+    return [cast("Channel", import_module(path)) for path in paths]

@@ -1,0 +1,177 @@
+"""The hot statements: SQL that is made once a process, because making it takes longer than running.
+
+What they read and write is what Django would; no signals are sent, nobody here listens.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model, QuerySet
+from django.db.models.query import get_related_populators
+
+# SQLite refuses a statement with too many values.
+_ROWS_AT_ONCE = 50
+
+M = TypeVar("M", bound=Model)
+
+
+class Prepared(Generic[M]):
+    """A query of one fixed shape; each call gives the values that its conditions compare with.
+
+    They come in the order in which the SQL names them, as the database knows them: no field looks
+    at them any more.
+    """
+
+    def __init__(
+        self, build: Callable[[], QuerySet[M, Any]], *, using: str = DEFAULT_DB_ALIAS
+    ) -> None:
+        self._build = build  # called when it is first needed: apps are loaded by then
+        self._using = using
+        self._compiled: _Compiled | None = None
+
+    def first(self, *values: object) -> M | None:
+        """The first object of a query for objects."""
+        compiled = self._made()
+        return next((compiled.object_of(row) for row in compiled.rows(values)), None)
+
+    def rows(self, *values: object) -> list[Sequence[Any]]:
+        """The rows of a query for values."""
+        return list(self._made().rows(values))
+
+    def _made(self) -> "_Compiled":
+        if self._compiled is None:
+            self._compiled = _Compiled(self._build(), self._using)
+        return self._compiled
+
+
+class _Compiled:
+    """The SQL, and how its rows become objects; the same as Django does it, only kept."""
+
+    def __init__(self, queryset: QuerySet[Any, Any], using: str) -> None:
+        self._using = using
+        self._compiler: Any = queryset.query.get_compiler(using)
+        self._sql, self._example = self._compiler.as_sql()
+        selected, info = self._compiler.select, self._compiler.klass_info
+        self._converters = self._compiler.get_converters([column for column, *_ in selected])
+        if info:  # of objects, not of values
+            own = info["select_fields"]
+            self._model = info["model"]
+            self._own = slice(own[0], own[-1] + 1)
+            self._names = [column.target.attname for column, *_ in selected[self._own]]
+            # From Django 6.1 on a query also says how what it left out is fetched later.
+            mode = [queryset._fetch_mode] if hasattr(queryset, "_fetch_mode") else []
+            self._related: list[Any] = get_related_populators(info, selected, using, *mode)
+
+    def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:
+        if len(values) != len(self._example):
+            raise TypeError(f"{len(self._example)} values are asked for, {len(values)} given")
+        fetched = self._fetched(values)
+        if not self._converters:
+            return iter(fetched)
+        converted: Iterator[Sequence[Any]] = self._compiler.apply_converters(
+            fetched, self._converters
+        )
+        return converted
+
+    def object_of(self, row: Sequence[Any]) -> Any:
+        found = self._model.from_db(self._using, self._names, row[self._own])
+        for related in self._related:
+            related.populate(row, found)
+        return found
+
+    def _fetched(self, values: tuple[Any, ...]) -> list[tuple[object, ...]]:
+        connection = connections[self._using]
+        adapt = connection.ops.adapt_datetimefield_value
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, [adapt(v) if isinstance(v, datetime) else v for v in values])
+            rows: list[tuple[object, ...]] = cursor.fetchall()
+        return rows
+
+
+def insert(new: Model) -> None:
+    """Write a new object as `save` does."""
+    model = type(new)
+    with _database().cursor() as cursor:
+        cursor.execute(f"{_insertion(model, 1)} RETURNING {_name(model._meta.pk)}", _row(new))
+        new.pk = cursor.fetchone()[0]
+    new._state.adding, new._state.db = False, DEFAULT_DB_ALIAS
+
+
+def insert_all(model: type[Model], new: Sequence[Model]) -> None:
+    """Write new objects whose keys nobody asks for."""
+    for start in range(0, len(new), _ROWS_AT_ONCE):
+        some = new[start : start + _ROWS_AT_ONCE]
+        with _database().cursor() as cursor:
+            cursor.execute(
+                _insertion(model, len(some)), [value for each in some for value in _row(each)]
+            )
+
+
+def update(
+    model: type[Model],
+    where: Mapping[str, object],
+    values: Mapping[str, object],
+    *,
+    using: str = DEFAULT_DB_ALIAS,
+) -> int:
+    """Change the rows whose columns equal `where`; how many there were."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(
+            _change(model, tuple(where), tuple(values)),
+            [*_stored(model, values), *_stored(model, where)],
+        )
+        changed: int = cursor.rowcount
+    return changed
+
+
+@cache
+def _insertion(model: type[Model], rows: int) -> str:
+    fields = _fields(model)
+    row = f"({', '.join(['%s'] * len(fields))})"
+    names, values = ", ".join(map(_name, fields)), ", ".join([row] * rows)
+    return f"INSERT INTO {_table(model)} ({names}) VALUES {values}"  # noqa: S608  names of ours
+
+
+@cache
+def _change(model: type[Model], where: tuple[str, ...], names: tuple[str, ...]) -> str:
+    def equal(name: str) -> str:
+        return f"{_name(model._meta.get_field(name))} = %s"
+
+    conditions, values = " AND ".join(map(equal, where)), ", ".join(map(equal, names))
+    return f"UPDATE {_table(model)} SET {values} WHERE {conditions}"  # noqa: S608  names of ours
+
+
+@cache
+def _fields(model: type[Model]) -> list[Any]:
+    """All columns but the key, which the database gives."""
+    return [field for field in model._meta.concrete_fields if not field.primary_key]
+
+
+def _row(new: Model) -> list[Any]:
+    database = _database()
+    return [
+        field.get_db_prep_save(field.pre_save(new, True), database) for field in _fields(type(new))
+    ]
+
+
+def _stored(model: type[Model], values: Mapping[str, object]) -> list[Any]:
+    database = _database()
+    field: Any = model._meta.get_field  # of a column of its own, never of a relation to it
+    return [field(name).get_db_prep_save(value, database) for name, value in values.items()]
+
+
+def _database() -> BaseDatabaseWrapper:
+    """This thread's connection itself: every look through Django's stand-in for it takes time."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
+def _table(model: type[Model]) -> str:
+    return _database().ops.quote_name(model._meta.db_table)
+
+
+def _name(field: Any) -> str:
+    return _database().ops.quote_name(field.column)
