@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test check bench lighthouse screenshots format lock
+.PHONY: up test quick check bench lighthouse screenshots format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
@@ -28,6 +28,10 @@ test: .venv/installed-dev
 	@sh tests/browser/install.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 --dist loadgroup -m "database or postgres"
+
+# The inner loop: no browser, no killed processes, no PostgreSQL.
+quick: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not chaos and not postgres"
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .

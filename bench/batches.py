@@ -94,14 +94,14 @@ def _whole(found: dict[str, float]) -> float:
 def one_batch(file: Path, size: int, word: str) -> dict[str, float]:
     """Milliseconds per run: started, until it asks, answered, until it is completed."""
     from bench.workload import wait_until  # noqa: PLC0415
-    from feedback.batches import answers  # noqa: PLC0415
+    from feedback.batches import answering  # noqa: PLC0415
 
     began = time.perf_counter()
     batch = start(file, size)
     started = time.perf_counter()
     wait_until(lambda: standing(batch, "awaiting_feedback") == size)
     asked = time.perf_counter()
-    results = answers.answer_text(batch, f"all: {word}", reviewer())
+    results = answering.answer_text(batch, f"all: {word}", reviewer())
     answered = time.perf_counter()
     assert len(results) == size
     assert all(result.is_applied for result in results)

@@ -59,7 +59,7 @@ def main() -> None:
 
 def _fill(asked: Any, author: Any) -> None:
     from feedback.desk import review  # noqa: PLC0415
-    from feedback.desk.review import Place  # noqa: PLC0415
+    from feedback.desk.review import LinePlace  # noqa: PLC0415
 
     sections = (SECTION.format(n=number) for number in range(LARGE // 200))
     text = "".join(sections)[:LARGE]
@@ -69,7 +69,7 @@ def _fill(asked: Any, author: Any) -> None:
     step = len(artifact.lines) // REMARKS
     for number in range(REMARKS):
         line = 1 + number * step
-        place = Place(path=artifact.path, revision=1, line=line, end_line=line)
+        place = LinePlace(path=artifact.path, revision=1, line=line, end_line=line)
         review.remark(asked, author, place, body=f"Remark {number} on this.", kind="must")
 
 

@@ -26,7 +26,7 @@ from runs.api.auth import identify
 from runs.api.errors import refusal
 from runs.domain.values.errors import FaberError
 from runs.domain.values.questions import FeedbackType
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.jobs import queue
 from runs.models import Run, StepAttempt, WorkerBeat
 
@@ -67,7 +67,7 @@ class FromDatabase(Collector):
             "Requests that wait for an answer, by type.",
             "type",
             list(FeedbackType),
-            _counted(FeedbackRequest, "type", status=FeedbackRequest.Status.PENDING),
+            _counted(FeedbackRequest, "type", status=RequestStatus.PENDING),
         )
         yield _oldest_request()
         yield _decision_latency()
@@ -110,7 +110,7 @@ def _by_label(
 
 
 def _oldest_request() -> Metric:
-    waiting = FeedbackRequest.objects.filter(status=FeedbackRequest.Status.PENDING)
+    waiting = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
     oldest = waiting.aggregate(oldest=Min("requested_at"))["oldest"]
     age = (timezone.now() - oldest).total_seconds() if oldest else 0
     return _gauge("faber_oldest_open_request_seconds", "Age of the oldest open request.", age)

@@ -9,7 +9,7 @@ from faber_site import api
 from faber_site.health import healthz, readyz
 from faber_site.metrics import metrics
 from faber_site.theme import theme
-from feedback.mcp.over_http import mcp
+from feedback.mcp.http_transport import mcp
 
 
 @login_not_required

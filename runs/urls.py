@@ -1,8 +1,9 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
+from runs.pages.lists import views as list_views
 from runs.pages.projects import views as project_views
-from runs.pages.run import packages, views
+from runs.pages.run import context, views
 from runs.pages.run.output import STREAMS
 from runs.pages.sign_in import tokens
 from runs.pages.sign_in import views as signing_in
@@ -38,7 +39,7 @@ register_converter(ProjectConverter, "project")
 register_converter(StreamConverter, "stream")
 
 urlpatterns = [
-    path("runs/", views.run_list, name="runs"),
+    path("runs/", list_views.run_list, name="runs"),
     path("runs/<run_id:run_id>/", views.run_page, name="run"),
     path("runs/<run_id:run_id>/state.json", views.state, name="run-state"),
     path(
@@ -53,10 +54,10 @@ urlpatterns = [
         views.output_file,
         name="run-output-file",
     ),
-    path("runs/<run_id:run_id>/context/<int:number>/", packages.package, name="run-package"),
+    path("runs/<run_id:run_id>/context/<int:number>/", context.package, name="run-package"),
     path(
         "runs/<run_id:run_id>/context/<int:number>.json",
-        packages.package_json,
+        context.package_json,
         name="run-package-json",
     ),
     path("runs/<run_id:run_id>/cancel/", views.cancel, name="run-cancel"),

@@ -7,6 +7,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.answers import Words, respond
 from runs import engine
 from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
 from runs.engine import Start
@@ -90,7 +91,7 @@ def fresh(run: Run) -> Run:
 
 
 def pending(run: Run) -> FeedbackRequest:
-    return FeedbackRequest.objects.get(run=run, status=FeedbackRequest.Status.PENDING)
+    return FeedbackRequest.objects.get(run=run, status=RequestStatus.PENDING)
 
 
 def answer(

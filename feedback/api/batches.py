@@ -7,8 +7,8 @@ from ninja import Router, Status
 from pydantic import Field, model_validator
 
 from feedback.batches import aggregate
-from feedback.batches import answers as batching
-from feedback.batches import comment as batch_telling
+from feedback.batches.answering import answer_listed, answer_text
+from feedback.batches.comment import tell
 from runs.accounts import permissions
 from runs.api import idempotency, wishes
 from runs.api.auth import ApiRequest
@@ -78,7 +78,7 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
         batch = batches.start(wanted, actor)
     except NotFound as error:
         raise Invalid([Problem("workflow", str(error))]) from error
-    batch_telling.tell(batch.pk)
+    tell(batch.pk)
     return batch
 
 
@@ -117,9 +117,9 @@ def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
     batch, actor = batches.find(batch_id), request.auth.actor
     permissions.check_may_start(actor)
     if body.answers is None:
-        results = batching.answer_text(batch, body.text or "", actor)
+        results = answer_text(batch, body.text or "", actor)
     else:
         named = {key: answer.model_dump() for key, answer in body.answers.items()}
-        results = batching.answer_listed(batch, named, actor)
-    batch_telling.tell(batch.pk)
+        results = answer_listed(batch, named, actor)
+    tell(batch.pk)
     return {"results": [result.shape() for result in results]}

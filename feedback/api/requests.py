@@ -6,13 +6,12 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
-from feedback.api import questions, waiting
+from feedback.api import long_poll, questions
 from feedback.api.schemas import GiveAnswer, RequestJson, Requests
-from feedback.api.schemas import Status as RequestStatus
+from feedback.api.schemas import Status as StatusName
 from feedback.channels.callbacks import channel as callbacks
 from feedback.models import FeedbackRequest
-from feedback.requests import answers as answering
-from feedback.requests.answers import Words
+from feedback.requests.answers import Words, respond, standing
 from feedback.requests.find import find_request
 from feedback.requests.request_json import request_shape, request_shapes
 from runs.accounts import permissions, tokens
@@ -23,6 +22,7 @@ from runs.api.schemas import AskAlone, AskInRun, AskPeople, answers
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer
 from runs.domain.values.questions import FeedbackType
+from runs.domain.values.status import RequestStatus
 from runs.engine.find import find_run
 from runs.models import Run
 from runs.worker import remote
@@ -43,7 +43,7 @@ def list_requests(
     *,
     limit: Limit,
     cursor: Cursor,
-    status: RequestStatus | None = None,
+    status: StatusName | None = None,
     project: str = "",
     type: FeedbackType | None = None,  # noqa: A002 (the contract's name)
     assigned: Literal["me"] | None = None,
@@ -69,7 +69,7 @@ def list_requests(
 
 def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
     return not permissions.refusal_to_answer(actor, asked.run, asked.reviewers) and not any(
-        given.identity == actor.identity for given in answering.standing(asked)
+        given.identity == actor.identity for given in standing(asked)
     )
 
 
@@ -130,7 +130,7 @@ def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -
         lease=lease,
         files=remote.sent_files(sent),
     )
-    asked = FeedbackRequest.objects.get(run=run, status=FeedbackRequest.Status.PENDING)
+    asked = FeedbackRequest.objects.get(run=run, status=RequestStatus.PENDING)
     if body.callback_url:
         callbacks.promise(asked, body.callback_url, request.auth.token)
     return request_shape(asked)
@@ -148,7 +148,7 @@ def answer(
     """For reviewers and operators, never for an agent; the first answer counts."""
 
     def work() -> tuple[int, Json]:
-        response = answering.respond(
+        response = respond(
             request_id,
             body.response,
             actor=request.auth.actor,
@@ -185,9 +185,9 @@ def wait(
     """200 once it is answered or withdrawn and nobody can take that back any more, 202 while it
     is not: then ask again, after Retry-After seconds if that is given."""
     asked = find_request(request_id)
-    is_settled, had_seat = waiting.wait(asked.request_id, timeout)
+    is_settled, had_seat = long_poll.wait(asked.request_id, timeout)
     if not had_seat:
-        response["Retry-After"] = str(waiting.RETRY_AFTER)
+        response["Retry-After"] = str(long_poll.RETRY_AFTER)
     return Status(200 if is_settled else 202, request_shape(find_request(request_id)))
 
 

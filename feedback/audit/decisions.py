@@ -8,7 +8,7 @@ from datetime import datetime
 from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
-from feedback.models import FeedbackResponse, InboundComment
+from feedback.models import CommentState, FeedbackResponse, InboundComment
 from feedback.requests.request_json import audit_shape
 from runs.models import Project, Run
 
@@ -33,7 +33,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DecisionFilter:
     """Which decisions somebody wants to see; what is empty does not narrow."""
 
     user: str = ""
@@ -46,10 +46,10 @@ class Wanted:
     until: datetime | None = None
 
     def __bool__(self) -> bool:
-        return self != Wanted()
+        return self != DecisionFilter()
 
 
-def decided(wanted: Wanted) -> QuerySet[FeedbackResponse]:
+def decided(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
     """The decisions, oldest first."""
     exact = {
         "request__run": wanted.run,
@@ -69,7 +69,7 @@ def decided(wanted: Wanted) -> QuerySet[FeedbackResponse]:
     return rows.order_by("received_at", "pk")
 
 
-def leaf_of(wanted: Wanted, number: str, size: int) -> Page[FeedbackResponse]:
+def leaf_of(wanted: DecisionFilter, number: str, size: int) -> Page[FeedbackResponse]:
     """One page of them, newest first."""
     found = decided(wanted).reverse()
     leaf = Paginator(found, size).get_page(number)
@@ -150,5 +150,5 @@ def _said(text: str) -> Q:
 
 def turned_away() -> list[InboundComment]:
     """The newest commands on issues that were refused; no decision came of them."""
-    refused = InboundComment.objects.filter(state=InboundComment.State.REFUSED)
+    refused = InboundComment.objects.filter(state=CommentState.REFUSED)
     return list(refused.order_by("-heard_at")[:REFUSALS])

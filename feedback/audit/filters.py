@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from feedback.audit.decisions import Wanted
+from feedback.audit.decisions import DecisionFilter
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType
 from runs.pages.lists import listing
@@ -61,10 +61,10 @@ class AuditForm(forms.Form):
         ask_once(self)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> DecisionFilter:
         self.is_valid()
         said = self.cleaned_data
-        return Wanted(
+        return DecisionFilter(
             text=said.get("q", ""),
             user=said.get("user", ""),
             project=said.get("project", ""),

@@ -16,13 +16,14 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.values.actors import POLICY
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType, Gate
+from runs.domain.values.status import RequestStatus
 
 MOST = 20_000  # answers read for the figures; the newest count
 SHOWN_DAYS = 30
 NAMED = 5  # open requests named as what holds things up
 PEOPLE = 12
 
-_PENDING = FeedbackRequest.Status.PENDING
+_PENDING = RequestStatus.PENDING
 _RETRACTED = FeedbackResponse.State.RETRACTED
 
 GATES = {
@@ -50,7 +51,7 @@ class Waited(NamedTuple):
     is_open: bool
 
 
-class Answer(NamedTuple):
+class TimedAnswer(NamedTuple):
     name: str
     decides: bool  # the one that ended the waiting, where several had to answer
     waited: Waited
@@ -164,7 +165,7 @@ def by_person(answers: Iterable[tuple[str, int]]) -> list[Person]:
 # What is read
 
 
-def _answers(since: datetime | None) -> Iterator[Answer]:
+def _answers(since: datetime | None) -> Iterator[TimedAnswer]:
     """What people answered, the newest first."""
     rows = (
         _given(since)
@@ -183,7 +184,7 @@ def _answers(since: datetime | None) -> Iterator[Answer]:
     for name, decides, gate, kind, phase, start, end in rows[: MOST + 1].iterator():
         milliseconds = _milliseconds(read(start), read(end))
         waited = Waited(gate, kind, phase, milliseconds, is_open=False)
-        yield Answer(name or "somebody", decides, waited)
+        yield TimedAnswer(name or "somebody", decides, waited)
 
 
 def _still_open(now: datetime) -> list[Waited]:

@@ -12,8 +12,7 @@ from feedback.audit import charts, decisions, statistics
 from feedback.audit.charts import Measure
 from feedback.audit.filters import AuditForm, PeriodForm
 from feedback.audit.statistics import Figure
-from runs.pages.addresses import chosen
-from runs.pages.http import PageRequest, page
+from runs.pages.http import PageRequest, chosen, page
 
 PER_PAGE = 50
 

@@ -11,6 +11,7 @@ from runs.domain.planning import batch as rules
 from runs.domain.planning import batch_prompt
 from runs.domain.planning.batch import Asked, Member
 from runs.domain.values.background import Background
+from runs.domain.values.status import RequestStatus
 from runs.models import Batch, Run
 
 # What tells of a run without its plan, which runs of a batch mostly share.
@@ -72,9 +73,9 @@ class BatchRead:
 def read(batch: Batch, runs: QuerySet[Run] | None = None) -> BatchRead:
     """The whole batch, or some of its runs, in the order in which they were started."""
     found = list((batch.runs.all() if runs is None else runs).only(*_RUN).order_by("pk"))
-    pending = FeedbackRequest.objects.filter(
-        run__batch=batch, status=FeedbackRequest.Status.PENDING
-    ).only(*_REQUEST)
+    pending = FeedbackRequest.objects.filter(run__batch=batch, status=RequestStatus.PENDING).only(
+        *_REQUEST
+    )
     asked = {request.run_id: request for request in pending}
     return BatchRead(batch=batch, rows=[_row(run, asked.get(run.pk)) for run in found])
 

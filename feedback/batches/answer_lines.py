@@ -18,7 +18,7 @@ _UUID_PREFIX = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 _EVERYBODY = "all"
 
 
-class Outcome(StrEnum):
+class LineOutcome(StrEnum):
     """What became of one line, or of one run that a line was meant for."""
 
     APPLIED = "applied"
@@ -34,21 +34,21 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BatchAnswer:
     """What is to be done with one run; `refused` says why nothing is."""
 
     line: int  # counted from one
     run_id: str = ""
     response: str = ""
     comment: str = ""
-    refused: Outcome | None = None
+    refused: LineOutcome | None = None
     message: str = ""
 
-    def refuse(self, why: Outcome, message: str) -> "Answer":
+    def refuse(self, why: LineOutcome, message: str) -> "BatchAnswer":
         return replace(self, refused=why, message=message)
 
 
-def read(text: str, members: Sequence[Member]) -> list[Answer]:
+def read(text: str, members: Sequence[Member]) -> list[BatchAnswer]:
     """Every line with what it means for which run; what is in doubt is refused, never guessed."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return _understood(
@@ -61,7 +61,9 @@ def read(text: str, members: Sequence[Member]) -> list[Answer]:
     )
 
 
-def listed(answers: Mapping[str, Mapping[str, str]], members: Sequence[Member]) -> list[Answer]:
+def listed(
+    answers: Mapping[str, Mapping[str, str]], members: Sequence[Member]
+) -> list[BatchAnswer]:
     """The same for answers that a program names one by one: run or work id → what it says."""
     return _understood(
         [
@@ -96,7 +98,7 @@ def _written(number: int, line: str) -> _Line:
     return _Line(number=number, name=found["name"], said=found["said"].strip())
 
 
-def _understood(lines: Sequence[_Line], members: Sequence[Member]) -> list[Answer]:
+def _understood(lines: Sequence[_Line], members: Sequence[Member]) -> list[BatchAnswer]:
     named = [_for_one(line, members) for line in lines if not line.is_for_all]
     meant = {answer.run_id for answer in named}
     # Whoever is named on a line of their own is not meant by `all`.
@@ -105,64 +107,68 @@ def _understood(lines: Sequence[_Line], members: Sequence[Member]) -> list[Answe
     return sorted(_settled([*named, *everybody]), key=lambda answer: answer.line)
 
 
-def _for_one(line: _Line, members: Sequence[Member]) -> Answer:
-    given = Answer(line=line.number)
+def _for_one(line: _Line, members: Sequence[Member]) -> BatchAnswer:
+    given = BatchAnswer(line=line.number)
     if not line.name:
         unlike = f"{_quoted(line.said)} is not an answer; write it like `{EXAMPLE}`."
-        return given.refuse(Outcome.UNREADABLE, unlike)
+        return given.refuse(LineOutcome.UNREADABLE, unlike)
     found = _named(line.name, members)
     if not found:
-        return given.refuse(Outcome.UNKNOWN_RUN, f"No run of this batch is called {line.name!r}.")
+        return given.refuse(
+            LineOutcome.UNKNOWN_RUN, f"No run of this batch is called {line.name!r}."
+        )
     if len(found) > 1:
         ids = ", ".join(member.run_id for member in found)
         return given.refuse(
-            Outcome.AMBIGUOUS, f"{line.name!r} may be any of {ids}; name one by its id."
+            LineOutcome.AMBIGUOUS, f"{line.name!r} may be any of {ids}; name one by its id."
         )
     return _said(line, found[0])
 
 
-def _for_all(line: _Line, members: Sequence[Member]) -> list[Answer]:
+def _for_all(line: _Line, members: Sequence[Member]) -> list[BatchAnswer]:
     if not members:
-        nobody = Answer(line=line.number)
-        return [nobody.refuse(Outcome.NOT_AWAITING, "No other run of this batch asks anything.")]
+        nobody = BatchAnswer(line=line.number)
+        return [
+            nobody.refuse(LineOutcome.NOT_AWAITING, "No other run of this batch asks anything.")
+        ]
     if len({_kind(member) for member in members}) == 1:
         return [_said(line, member) for member in members]
     return [_said_to_many(line, member) for member in members]
 
 
-def _said_to_many(line: _Line, member: Member) -> Answer:
+def _said_to_many(line: _Line, member: Member) -> BatchAnswer:
     """Where runs ask different things, only the full name of an option means the same to each."""
     value, comment = _split(line.said, member.options)
     is_text = _type(member).takes_text
     if is_text or not any(_same(option.value, value) for option in member.options):
-        return Answer(line=line.number, run_id=member.run_id).refuse(
-            Outcome.INVALID_RESPONSE, f"Run {member.name} was left alone: it {_asks(member)}."
+        return BatchAnswer(line=line.number, run_id=member.run_id).refuse(
+            LineOutcome.INVALID_RESPONSE, f"Run {member.name} was left alone: it {_asks(member)}."
         )
     return _said(replace(line, said=value, comment=line.comment or comment), member)
 
 
-def _said(line: _Line, member: Member) -> Answer:
+def _said(line: _Line, member: Member) -> BatchAnswer:
     """The answer to one run, checked against what it offers."""
-    given = Answer(line=line.number, run_id=member.run_id)
+    given = BatchAnswer(line=line.number, run_id=member.run_id)
     if not member.is_open:
         nothing = f"Run {member.name} is {member.status.label} and asks nothing."
-        return given.refuse(Outcome.NOT_AWAITING, nothing)
+        return given.refuse(LineOutcome.NOT_AWAITING, nothing)
     said, comment = (
         _parted(line.said, member) if line.comment is None else (line.said, line.comment)
     )
     try:
         choice = resolve(_type(member), member.options, said)
     except InvalidAnswer as error:
-        return given.refuse(Outcome.INVALID_RESPONSE, f"Run {member.name}: {error}")
+        return given.refuse(LineOutcome.INVALID_RESPONSE, f"Run {member.name}: {error}")
     if choice.needs_words and not comment.strip():
         wordless = f"Run {member.name}: say what should change after {choice.response}."
-        return given.refuse(Outcome.INVALID_RESPONSE, wordless)
+        return given.refuse(LineOutcome.INVALID_RESPONSE, wordless)
     return replace(given, response=choice.response, comment=comment)
 
 
-def _settled(answers: Sequence[Answer]) -> list[Answer]:
+def _settled(answers: Sequence[BatchAnswer]) -> list[BatchAnswer]:
     """One answer per run: said twice it counts once, and a contradiction counts for nothing."""
-    by_run: dict[str, list[Answer]] = {}
+    by_run: dict[str, list[BatchAnswer]] = {}
     for answer in answers:
         if answer.refused is None:
             by_run.setdefault(answer.run_id, []).append(answer)
@@ -171,14 +177,16 @@ def _settled(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-def _beside(answer: Answer, same_run: Sequence[Answer]) -> Answer:
+def _beside(answer: BatchAnswer, same_run: Sequence[BatchAnswer]) -> BatchAnswer:
     if len({(other.response, other.comment) for other in same_run}) > 1:
         lines = " and ".join(str(other.line) for other in same_run)
         return answer.refuse(
-            Outcome.AMBIGUOUS, f"Lines {lines} say different things for one run; none counts."
+            LineOutcome.AMBIGUOUS, f"Lines {lines} say different things for one run; none counts."
         )
     if answer is not same_run[0]:
-        return answer.refuse(Outcome.ALREADY_ANSWERED, f"Line {same_run[0].line} says the same.")
+        return answer.refuse(
+            LineOutcome.ALREADY_ANSWERED, f"Line {same_run[0].line} says the same."
+        )
     return answer
 
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from django.http import QueryDict
 
 from feedback.batches.aggregate import BatchRead, BatchRun
-from feedback.batches.answer_lines import Answer, Outcome
-from feedback.batches.page import Desk
+from feedback.batches.answer_lines import BatchAnswer, LineOutcome
+from feedback.batches.page import BatchDesk
 from feedback.batches.rows import Entered, card_key, key_of
 from feedback.models import FeedbackRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentAnswers:
     """What is to be done: answers, the rows they are for, and what their author saw."""
 
     known: BatchRead
-    answers: Sequence[Answer]
+    answers: Sequence[BatchAnswer]
     seals: Mapping[str, str]
 
 
@@ -31,7 +31,7 @@ def entered(data: QueryDict) -> Entered:
     )
 
 
-def filled(given: Entered, shown: Desk, wish: str) -> Entered:
+def filled(given: Entered, shown: BatchDesk, wish: str) -> Entered:
     """The same with one option chosen in every row of a kind; nothing is sent by that."""
     kind, _, value = wish.partition(":")
     chosen = {
@@ -44,14 +44,14 @@ def filled(given: Entered, shown: Desk, wish: str) -> Entered:
     return replace(given, choices={**given.choices, **chosen})
 
 
-def sent(given: Entered, known: BatchRead, seals: str) -> Sent:
+def sent(given: Entered, known: BatchRead, seals: str) -> SentAnswers:
     """The answers that the form gives: those of rows, and those of cards for their ticked rows."""
     rows = _rows_as_seen(_keys(given), known)
     answers = [
         _answer(number, key, row, given) for number, (key, row) in enumerate(rows.items(), start=1)
     ]
     seen = dict(_pair(word) for word in seals.split())
-    return Sent(
+    return SentAnswers(
         known=replace(known, rows=list(rows.values())),
         answers=[answer for answer in answers if answer],
         seals={row.run.run_id: seen.get(key, "") for key, row in rows.items()},
@@ -103,8 +103,8 @@ def _rows_as_seen(keys: Sequence[str], known: BatchRead) -> dict[str, BatchRun]:
     return found
 
 
-def _answer(number: int, key: str, row: BatchRun, given: Entered) -> Answer | None:
-    blank = Answer(line=number, run_id=row.run.run_id)
+def _answer(number: int, key: str, row: BatchRun, given: Entered) -> BatchAnswer | None:
+    blank = BatchAnswer(line=number, run_id=row.run.run_id)
     choice, words = given.choices.get(key, ""), given.comments.get(key, "")
     if choice:
         return replace(blank, response=choice, comment=words)
@@ -113,7 +113,7 @@ def _answer(number: int, key: str, row: BatchRun, given: Entered) -> Answer | No
         return replace(blank, response=text) if text else None
     if words:
         return blank.refuse(
-            Outcome.INVALID_RESPONSE,
+            LineOutcome.INVALID_RESPONSE,
             f"Run {row.member.name}: choose an option too; what you wrote was not sent.",
         )
     return None

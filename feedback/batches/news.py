@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, Max, Q
 
 from feedback.models import FeedbackRequest
+from runs.domain.values.status import RequestStatus
 from runs.models import Batch
 
 # A change may become visible a moment after a later one; what is sent twice is shown once.
@@ -15,7 +16,7 @@ def version_of(batch: Batch) -> str:
     """Changes when a run of the batch moves, or what it asks is answered or taken back."""
     moved = batch.runs.aggregate(at=Max("updated_at"))["at"]
     asked = FeedbackRequest.objects.filter(run__batch=batch).aggregate(
-        at=Max("closed_at"), open=Count("pk", filter=Q(status=FeedbackRequest.Status.PENDING))
+        at=Max("closed_at"), open=Count("pk", filter=Q(status=RequestStatus.PENDING))
     )
     return f"{_micros(moved)}-{_micros(asked['at'])}-{asked['open']}"
 

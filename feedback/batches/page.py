@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from feedback.batches import aggregate
 from feedback.batches.aggregate import BatchRead
-from feedback.batches.answers import Result
+from feedback.batches.answering import RowResult
 from feedback.batches.news import changed_since, version_of
 from feedback.batches.rows import (
+    BatchRow,
     Card,
     Entered,
-    Kind,
-    Row,
+    RequestKind,
     cards_of,
     kinds_of,
     rank,
@@ -21,6 +21,7 @@ from feedback.batches.rows import (
 from feedback.models import FeedbackRequest
 from runs.domain.planning.batch import Counts, Stop
 from runs.domain.values.actors import Actor
+from runs.domain.values.status import RequestStatus
 from runs.jobs import heartbeat
 from runs.models import Batch
 
@@ -48,15 +49,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class BatchDesk:
     batch: Batch
-    rows: Sequence[Row]
-    kinds: Sequence[Kind]
+    rows: Sequence[BatchRow]
+    kinds: Sequence[RequestKind]
     cards: Sequence[Card]
     counts: Counts
     version: str
     lacks_worker: bool
-    results: Sequence[Result]
+    results: Sequence[RowResult]
     more: int  # open ones that are shown when these are answered
 
     @property
@@ -82,20 +83,20 @@ class Desk:
         return sum(result.is_applied for result in self.results)
 
     @property
-    def not_applied(self) -> list[Result]:
+    def not_applied(self) -> list[RowResult]:
         return [result for result in self.results if not result.is_applied]
 
 
-def desk(
-    batch: Batch, actor: Actor, entered: Entered | None = None, results: Sequence[Result] = ()
-) -> Desk:
+def desk_of(
+    batch: Batch, actor: Actor, entered: Entered | None = None, results: Sequence[RowResult] = ()
+) -> BatchDesk:
     # Before everything else: what changes from here on is news.
     version = version_of(batch)
     read = aggregate.read(batch)
     return _desk(read, actor, entered or Entered(), results, version)
 
 
-def news(batch: Batch, actor: Actor, since: str) -> Desk:
+def news_of(batch: Batch, actor: Actor, since: str) -> BatchDesk:
     """The counts, and only the rows that changed since a version."""
     version = version_of(batch)
     read = aggregate.read(batch)
@@ -106,8 +107,8 @@ def news(batch: Batch, actor: Actor, since: str) -> Desk:
 
 
 def _desk(
-    read: BatchRead, actor: Actor, entered: Entered, results: Sequence[Result], version: str
-) -> Desk:
+    read: BatchRead, actor: Actor, entered: Entered, results: Sequence[RowResult], version: str
+) -> BatchDesk:
     decisions = aggregate.last_decisions(read.batch)
     files = _files(read.batch)
     by_run = {result.run_id: result for result in results if result.run_id}
@@ -129,7 +130,7 @@ def _desk(
     # Those that need somebody stand first, so the ones too many stand right behind the limit.
     more = max(0, counts.needs_feedback - MOST_OPEN)
     shown = [*ranked[:MOST_OPEN], *ranked[MOST_OPEN + more :]] if more else ranked
-    return Desk(
+    return BatchDesk(
         batch=read.batch,
         rows=shown,
         kinds=kinds_of(shown),
@@ -146,7 +147,7 @@ def _files(batch: Batch) -> dict[int, list[str]]:
     """Open request → the paths that are shown with it."""
     shown = FeedbackRequest.artifacts.through.objects.filter(
         feedbackrequest__run__batch=batch,
-        feedbackrequest__status=FeedbackRequest.Status.PENDING,
+        feedbackrequest__status=RequestStatus.PENDING,
     ).values_list("feedbackrequest_id", "artifact__path")
     found: dict[int, list[str]] = {}
     for request_pk, path in shown.order_by("artifact__path"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from feedback.batches.aggregate import BatchRun
-from feedback.batches.answers import Result
+from feedback.batches.answering import RowResult
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
@@ -41,7 +41,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class BatchRow:
     """One run with all that can be said about it and to it; a page reads each of it many times."""
 
     known: BatchRun
@@ -60,7 +60,7 @@ class Row:
     kind: str
     files: Sequence[str]
     decision: FeedbackResponse | None
-    result: Result | None
+    result: RowResult | None
     is_in_card: bool = False
 
     @property
@@ -71,7 +71,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RequestKind:
     """Open runs that offer the same options."""
 
     key: str
@@ -82,7 +82,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    row: Row
+    row: BatchRow
     is_on: bool
 
 
@@ -114,12 +114,12 @@ def row_of(
     *,
     files: Sequence[str],
     decision: FeedbackResponse | None,
-    result: Result | None,
-) -> Row:
+    result: RowResult | None,
+) -> BatchRow:
     key, member, stop = key_of(known), known.member, known.member.stop
     # The answer that is on its way, or the last word about a run that has ended.
     is_told = decision is not None and not member.is_open
-    return Row(
+    return BatchRow(
         known=known,
         run=known.run,
         asked=known.asked,
@@ -161,7 +161,7 @@ def _picks(options: Sequence[Option], chosen: str) -> list[Pick]:
     ]
 
 
-def rank(row: Row) -> tuple[int, str, int]:
+def rank(row: BatchRow) -> tuple[int, str, int]:
     return _ORDER.index(row.stop), row.kind, row.run.pk
 
 
@@ -172,14 +172,14 @@ def _kind_key(known: BatchRun) -> str:
     return f"{kind[0]}-{crc32(repr(kind).encode()):08x}"
 
 
-def kinds_of(rows: Iterable[Row]) -> list[Kind]:
+def kinds_of(rows: Iterable[BatchRow]) -> list[RequestKind]:
     """What several runs can be told alike; words are told by a card instead."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[BatchRow]] = {}
     for row in rows:
         if row.is_open and not row.refusal and row.picks and not row.takes_words:
             groups.setdefault(row.kind, []).append(row)
     return [
-        Kind(
+        RequestKind(
             key=key,
             label=group[0].asked.feedback_type.label if group[0].asked else "Failed",
             count=len(group),
@@ -190,8 +190,8 @@ def kinds_of(rows: Iterable[Row]) -> list[Kind]:
     ]
 
 
-def cards_of(rows: Iterable[Row], entered: Entered) -> list[Card]:
-    groups: dict[str, list[Row]] = {}
+def cards_of(rows: Iterable[BatchRow], entered: Entered) -> list[Card]:
+    groups: dict[str, list[BatchRow]] = {}
     for row in rows:
         asks = row.known.member.asks
         if row.takes_words and asks and not row.refusal:
@@ -207,7 +207,7 @@ def card_key(sameness: str) -> str:
     return f"{crc32(sameness.encode()):08x}"
 
 
-def _card(key: str, rows: Sequence[Row], entered: Entered) -> Card:
+def _card(key: str, rows: Sequence[BatchRow], entered: Entered) -> Card:
     asks = rows[0].known.member.asks
     ticked = entered.ticks.get(key)
     return Card(

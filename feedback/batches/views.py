@@ -6,10 +6,9 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from feedback.batches import aggregate, answers, comment, forms, news
-from feedback.batches import page as batch_desk
-from feedback.batches.answers import Result
-from feedback.batches.page import Desk
+from feedback.batches import aggregate, answering, comment, forms, news
+from feedback.batches.answering import RowResult
+from feedback.batches.page import BatchDesk, desk_of, news_of
 from feedback.batches.rows import Entered
 from feedback.requests.find import find_request
 from runs.accounts import users
@@ -41,7 +40,7 @@ def paste(request: PageRequest, batch_id: str) -> HttpResponse:
     """Answers as lines of text."""
     batch = batches.find(batch_id)
     text = request.POST.get("text", "")
-    results = answers.answer_text(batch, text, users.actor_of(request.user))
+    results = answering.answer_text(batch, text, users.actor_of(request.user))
     left = _lines_left(text, results)
     return _answered(request, batch, Entered(), results, text=left)
 
@@ -81,16 +80,16 @@ def _sent(request: PageRequest, batch: Batch) -> HttpResponse:
     actor = users.actor_of(request.user)
     given = forms.entered(request.POST)
     if wish := request.POST.get("fill"):
-        given = forms.filled(given, batch_desk.desk(batch, actor), wish)
+        given = forms.filled(given, desk_of(batch, actor), wish)
         return page(request, _DESK, _context(request, batch, given), part="desk")
     read = aggregate.read(batch)
     sent = forms.sent(given, read, request.POST.get("seals", ""))
-    results = answers.respond_many(sent.known, sent.answers, actor, sent.seals)
+    results = answering.respond_many(sent.known, sent.answers, actor, sent.seals)
     return _answered(request, batch, given, results)
 
 
 def _answered(
-    request: PageRequest, batch: Batch, given: Entered, results: list[Result], text: str = ""
+    request: PageRequest, batch: Batch, given: Entered, results: list[RowResult], text: str = ""
 ) -> HttpResponse:
     """What became of each; when nothing is left to say, a page that can be loaded again."""
     comment.tell(batch.pk)
@@ -106,7 +105,7 @@ def _answered(
     return page(request, _DESK, context, part="desk", status=status)
 
 
-def _lines_left(text: str, results: list[Result]) -> str:
+def _lines_left(text: str, results: list[RowResult]) -> str:
     """The lines that were not taken, to be mended in place."""
     lines = text.replace("\r\n", "\n").split("\n")
     refused = {result.line for result in results if not result.is_applied}
@@ -117,7 +116,7 @@ def _news(request: PageRequest, batch: Batch) -> HttpResponse:
     since = request.GET.get("v", "")
     if since == news.version_of(batch):
         return nothing_new()
-    desk = batch_desk.news(batch, users.actor_of(request.user), since)
+    desk = news_of(batch, users.actor_of(request.user), since)
     status = STOP_POLLING if desk.is_over else 200
     return page(request, _DESK, {"desk": desk, "oob": True}, part="news", status=status)
 
@@ -126,9 +125,9 @@ def _context(
     request: PageRequest,
     batch: Batch,
     given: Entered | None = None,
-    results: list[Result] | None = None,
+    results: list[RowResult] | None = None,
 ) -> dict[str, Any]:
-    desk: Desk = batch_desk.desk(batch, users.actor_of(request.user), given, results or ())
+    desk: BatchDesk = desk_of(batch, users.actor_of(request.user), given, results or ())
     return {"desk": desk, "sent": _number(request.GET.get("sent", ""))}
 
 

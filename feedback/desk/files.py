@@ -25,7 +25,7 @@ LARGEST_COMPARED = 1024 * 1024  # comparing takes as long as the texts are
 _MARKDOWN = frozenset({"", ".md", ".markdown"})
 
 
-class View(StrEnum):
+class FileView(StrEnum):
     CHANGES = "changes"  # side by side, rendered
     LINES = "lines"  # one under the other, as source
     DOCUMENT = "document"
@@ -37,11 +37,11 @@ class View(StrEnum):
 
     @property
     def compares(self) -> bool:
-        return self in (View.CHANGES, View.LINES)
+        return self in (FileView.CHANGES, FileView.LINES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class FileWish:
     """What somebody asked to see; nonsense shows what everybody sees first."""
 
     file: str = ""
@@ -71,8 +71,8 @@ class Exhibit:
     """One file in one view; what the view does not need is not made."""
 
     artifact: Artifact
-    view: View
-    views: Sequence[View]
+    view: FileView
+    views: Sequence[FileView]
     earlier: Sequence[Artifact] = ()
     since: Artifact | None = None
     rendered: rendering.Rendered | None = None
@@ -95,21 +95,21 @@ class Exhibit:
     @property
     def line_query(self) -> str:
         """The address of the field for a comment, but for the line's number."""
-        return f"?{urlencode({'view': View.SOURCE.value, 'file': self.artifact.path})}&line="
+        return f"?{urlencode({'view': FileView.SOURCE.value, 'file': self.artifact.path})}&line="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibits:
     tabs: Sequence[Artifact]
     shown: Exhibit | None
-    wanted: Wanted
+    wanted: FileWish
 
     def __bool__(self) -> bool:
         return self.shown is not None
 
 
 def exhibits_of(
-    asked: FeedbackRequest, actor: Actor, wanted: Wanted, remarks: Sequence[ReviewComment] = ()
+    asked: FeedbackRequest, actor: Actor, wanted: FileWish, remarks: Sequence[ReviewComment] = ()
 ) -> Exhibits:
     tabs = list(asked.artifacts.defer("content").order_by("path"))
     current = next((tab for tab in tabs if tab.path == wanted.file), tabs[0] if tabs else None)
@@ -141,23 +141,23 @@ def _exhibit(
     asked: FeedbackRequest,
     artifact: Artifact,
     actor: Actor,
-    wanted: Wanted,
+    wanted: FileWish,
     remarks: Sequence[ReviewComment],
 ) -> Exhibit:
     if not artifact.is_text:
-        return Exhibit(artifact=artifact, view=View.SOURCE, views=())
+        return Exhibit(artifact=artifact, view=FileView.SOURCE, views=())
     revisions = asked.run.revisions.filter(path=artifact.path, revision__lt=artifact.revision)
     earlier = list(revisions.defer("content").order_by("-revision"))
     if artifact.size > LARGEST_COMPARED:
         earlier = []
-    views = list(View) if earlier else [View.DOCUMENT, View.SOURCE]
+    views = list(FileView) if earlier else [FileView.DOCUMENT, FileView.SOURCE]
     laid_out = rendered(artifact)
-    first = View.SOURCE if laid_out.is_plain else views[0]
+    first = FileView.SOURCE if laid_out.is_plain else views[0]
     view = next((each for each in views if each.value == wanted.view), first)
     since = _since(asked, artifact, actor, wanted, earlier) if view.compares else None
     if since is not None and not since.is_text:
-        since, view = None, View.DOCUMENT
-    lines = artifact.lines if view is View.SOURCE else []
+        since, view = None, FileView.DOCUMENT
+    lines = artifact.lines if view is FileView.SOURCE else []
     return Exhibit(
         artifact=artifact,
         view=view,
@@ -168,12 +168,12 @@ def _exhibit(
         lines=_source_lines(lines, wanted, remarks),
         line_count=len(lines),
         difference=difference_between(since, artifact) if since else None,
-        groups=_groups(since, artifact) if since and view is View.CHANGES else (),
-        new_remark=_new_remark(artifact, wanted) if view is View.SOURCE else None,
+        groups=_groups(since, artifact) if since and view is FileView.CHANGES else (),
+        new_remark=_new_remark(artifact, wanted) if view is FileView.SOURCE else None,
     )
 
 
-def _new_remark(artifact: Artifact, wanted: Wanted) -> RemarkForm | None:
+def _new_remark(artifact: Artifact, wanted: FileWish) -> RemarkForm | None:
     if not wanted.line:
         return None
     place = {"path": artifact.path, "revision": artifact.revision, "line": wanted.line}
@@ -184,7 +184,7 @@ def _since(
     asked: FeedbackRequest,
     artifact: Artifact,
     actor: Actor,
-    wanted: Wanted,
+    wanted: FileWish,
     earlier: Sequence[Artifact],
 ) -> Artifact | None:
     chosen = int(wanted.since) if wanted.since.isascii() and wanted.since.isdecimal() else 0
@@ -194,7 +194,7 @@ def _since(
 
 
 def _source_lines(
-    lines: Sequence[str], wanted: Wanted, remarks: Sequence[ReviewComment]
+    lines: Sequence[str], wanted: FileWish, remarks: Sequence[ReviewComment]
 ) -> list[SourceLine]:
     """As many lines as a page can bear, with the one that was asked for among them."""
     start = (max(1, wanted.line or wanted.start) - 1) // LINES_AT_ONCE * LINES_AT_ONCE

@@ -5,8 +5,9 @@ from typing import Any
 
 from django import forms
 
-from feedback.desk.review import LONGEST_REMARK, Place
-from feedback.models import FeedbackRequest, ReviewComment
+from feedback.desk.review import LONGEST_REMARK, LinePlace
+from feedback.models import FeedbackRequest
+from feedback.models.reviews import KINDS
 from feedback.requests.answers import Words
 from runs.domain.values.background import FormQuestion
 from runs.domain.values.errors import FaberError, InvalidAnswer
@@ -111,9 +112,7 @@ class RemarkForm(forms.Form):
         widget=forms.Textarea({"rows": 3, "dir": "auto"}),
         error_messages={"required": "Write what should be said about this place."},
     )
-    kind = forms.ChoiceField(
-        label="Kind", choices=ReviewComment.Kind.choices, widget=forms.RadioSelect
-    )
+    kind = forms.ChoiceField(label="Kind", choices=KINDS, widget=forms.RadioSelect)
 
     def __init__(self, data: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(data, auto_id="remark-%s", **options)
@@ -128,10 +127,10 @@ class RemarkForm(forms.Form):
         return f"lines {first}–{last}"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LinePlace:
         said = self.cleaned_data
         first = said["line"]
-        return Place(
+        return LinePlace(
             path=said["path"],
             revision=said["revision"],
             line=first,

@@ -8,7 +8,7 @@ from django.db.models import prefetch_related_objects
 
 from feedback.desk import review
 from feedback.desk.forms import AnswerForm
-from feedback.inbox import waiting
+from feedback.inbox import open_requests
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
 from feedback.requests.answers import standing
 from feedback.requests.find import find_request
@@ -18,10 +18,10 @@ from runs.domain.responses.results import read_response
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Refused
 from runs.domain.values.questions import Action, FeedbackType, Gate, Option
-from runs.domain.values.status import RunStatus
-from runs.pages.run import page as runs_shown
+from runs.domain.values.status import RequestStatus, RunStatus
+from runs.pages.run.page import LiveProgress, progress_of
 
-_PENDING = FeedbackRequest.Status.PENDING
+_PENDING = RequestStatus.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Desk:
     answers: Sequence[FeedbackResponse]
     held: FeedbackResponse | None  # an answer of whoever looks, while it can be taken back
     remarks: Sequence[ReviewComment]
-    progress: runs_shown.Progress
+    progress: LiveProgress
     following: FeedbackRequest | None
     returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
@@ -70,7 +70,7 @@ def version_of(asked: FeedbackRequest) -> str:
     return f"{asked.status}-{states or 0}{'-due' if due else ''}"
 
 
-def desk(
+def desk_of(
     asked: FeedbackRequest,
     user: AbstractBaseUser,
     actor: Actor,
@@ -86,8 +86,8 @@ def desk(
         answers=counted,
         held=next((r for r in counted if r.is_held and r.identity == actor.identity), None),
         remarks=list(review.remarks_of(asked, user)) if is_open else (),
-        progress=runs_shown.progress_of(asked.run),
-        following=None if is_open else waiting.following(asked, actor),
+        progress=progress_of(asked.run),
+        following=None if is_open else open_requests.following(asked, actor),
         returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.responses.results import ResultStatus
+from runs.domain.values.status import RequestStatus
 from runs.models import StepAttempt
 
 LOOKED_AT = 50
@@ -32,17 +33,17 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class FailureMemory:
     newest: Sequence[PastFailure] = ()
     tallies: Sequence[Tally] = ()
 
 
-def memory_of(asked: FeedbackRequest) -> Memory:
+def memory_of(asked: FeedbackRequest) -> FailureMemory:
     """What is known about the failure's fingerprint from other requests, newest first."""
     if not asked.fingerprint:
-        return Memory()
+        return FailureMemory()
     same = FeedbackRequest.objects.filter(
-        fingerprint=asked.fingerprint, status=FeedbackRequest.Status.ANSWERED
+        fingerprint=asked.fingerprint, status=RequestStatus.ANSWERED
     ).exclude(pk=asked.pk)
     newest = same.select_related("run__project").defer("run__plan", "context")
     requests = list(newest.prefetch_related("responses").order_by("-requested_at")[:LOOKED_AT])
@@ -52,7 +53,7 @@ def memory_of(asked: FeedbackRequest) -> Memory:
         for request in requests
         if (answer := request.decision)
     ]
-    return Memory(newest=past[:SHOWN], tallies=_tallies(past))
+    return FailureMemory(newest=past[:SHOWN], tallies=_tallies(past))
 
 
 def _following(requests: Sequence[FeedbackRequest]) -> dict[int, str]:

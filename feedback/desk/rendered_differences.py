@@ -13,9 +13,9 @@ from typing import Literal
 from runs.domain.values.differences import (
     ALIKE,
     LETTER,
-    Change,
     Difference,
     Effort,
+    TextChange,
     changes,
     marks_of,
     pieces_of,
@@ -62,7 +62,7 @@ def compare_rendered(old_html: str, new_html: str, difference: Difference) -> tu
     gaps = changes([block.key for block in old], [block.key for block in new], effort)
     pairs: list[Pair] = []
     old_at = new_at = 0
-    for gap in [*gaps, Change(len(old), len(old), len(new), len(new))]:
+    for gap in [*gaps, TextChange(len(old), len(old), len(new), len(new))]:
         same = zip(old[old_at : gap.old_start], new[new_at : gap.new_start], strict=True)
         pairs += [Pair(old=before.shown, new=after.shown, kind="same") for before, after in same]
         sides = old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end]

@@ -13,6 +13,7 @@ from feedback.requests import answers
 from feedback.requests.answers import Words
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer, NotFound, Refused
+from runs.domain.values.status import RequestStatus
 from runs.models import Artifact
 
 MOST_REMARKS = 500
@@ -21,7 +22,7 @@ _LONGEST_QUOTE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LinePlace:
     """Lines of one revision of an artifact, and what was selected there."""
 
     path: str
@@ -37,7 +38,7 @@ def remarks_of(asked: FeedbackRequest, author: AbstractBaseUser) -> QuerySet[Rev
 
 
 def remark(
-    asked: FeedbackRequest, author: AbstractBaseUser, place: Place, *, body: str, kind: str
+    asked: FeedbackRequest, author: AbstractBaseUser, place: LinePlace, *, body: str, kind: str
 ) -> ReviewComment:
     """Note something on lines of an artifact that is being decided on."""
     _check_open(asked)
@@ -133,11 +134,11 @@ def _items(remarks: Iterable[ReviewComment]) -> list[dict[str, object]]:
 
 
 def _check_open(asked: FeedbackRequest) -> None:
-    if asked.status != FeedbackRequest.Status.PENDING:
+    if asked.status != RequestStatus.PENDING:
         raise Refused("This request is closed; comments cannot be added any more.")
 
 
-def _lines(artifact: Artifact, place: Place) -> str:
+def _lines(artifact: Artifact, place: LinePlace) -> str:
     lines = artifact.lines
     if place.end_line > len(lines):
         raise InvalidAnswer(f"{place.path} has only {len(lines)} lines.")

@@ -15,7 +15,7 @@ from runs.models import Artifact
 class LedgerLine:
     """An item of the last review, its disposition, and the changes that answer it."""
 
-    line: ledger.Line
+    line: ledger.ItemLine
     hunks: Sequence[Hunk]
     is_elsewhere: bool  # the file it is about is not part of this round
 
@@ -72,7 +72,7 @@ def _ledger(asked: FeedbackRequest, last: Round | None) -> list[LedgerLine]:
     ]
 
 
-def _line(asked: FeedbackRequest, line: ledger.Line, files: dict[str, Artifact]) -> LedgerLine:
+def _line(asked: FeedbackRequest, line: ledger.ItemLine, files: dict[str, Artifact]) -> LedgerLine:
     new = files.get(str(line.item.get("path", "")))
     first, last = _lines(line)
     if new is None or not first:
@@ -83,7 +83,7 @@ def _line(asked: FeedbackRequest, line: ledger.Line, files: dict[str, Artifact])
     return LedgerLine(line=line, hunks=hunks, is_elsewhere=False)
 
 
-def _lines(line: ledger.Line) -> tuple[int, int]:
+def _lines(line: ledger.ItemLine) -> tuple[int, int]:
     first, last = line.item.get("line"), line.item.get("end_line")
     if not isinstance(first, int):
         return 0, 0

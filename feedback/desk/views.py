@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from feedback.desk import files, past_failures, review, rounds
-from feedback.desk import page as showing
-from feedback.desk.files import Wanted
+from feedback.desk.files import FileWish
 from feedback.desk.forms import AnswerForm
-from feedback.inbox import waiting
+from feedback.desk.page import Desk, answer_outlook, desk_of, find, version_of
+from feedback.inbox import open_requests
 from feedback.models import FeedbackRequest
 from feedback.requests import answers
 from feedback.requests.find import find_request
@@ -40,7 +40,7 @@ _DESK = "feedback/request.html"
 @require_http_methods(["GET", "HEAD", "POST"])
 @refusing
 def request_page(request: PageRequest, request_id: str) -> HttpResponse:
-    asked = showing.find(request_id)
+    asked = find(request_id)
     if request.method == "POST":
         return _answer(request, asked)
     if request.htmx.target == "standing":
@@ -71,7 +71,7 @@ def save_draft(request: PageRequest, request_id: str) -> HttpResponse:
 @refusing
 def held(request: PageRequest, request_id: str) -> HttpResponse:
     """Whether an answer can still be taken back; when it cannot, what came of it."""
-    asked = showing.find(request_id)
+    asked = find(request_id)
     if any(response.is_held for response in asked.responses.all()):
         return nothing_new()
     return _seen_again(request, asked)
@@ -91,7 +91,7 @@ def go_now(request: PageRequest, request_id: str) -> HttpResponse:
     answers.apply_now(request_id, users.actor_of(request.user))
     if not request.htmx:
         return SeeOther(resolve_url("request", request_id))
-    return _seen_again(request, showing.find(request_id))
+    return _seen_again(request, find(request_id))
 
 
 def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
@@ -110,8 +110,8 @@ def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
             seal=form.seen,
         )
     except FaberError as error:
-        return _refused(request, showing.find(asked.request_id), form, error)
-    answered = showing.find(asked.request_id)
+        return _refused(request, find(asked.request_id), form, error)
+    answered = find(asked.request_id)
     if following := _onward(request, answered):
         return _go_to(request, following)
     if not request.htmx:
@@ -123,7 +123,7 @@ def _onward(request: PageRequest, answered: FeedbackRequest) -> str:
     """The next request, for whoever works through the inbox; nothing when this was the last."""
     if not request.POST.get("onward"):
         return ""
-    following = waiting.following(answered, users.actor_of(request.user))
+    following = open_requests.following(answered, users.actor_of(request.user))
     if following is None:
         return ""
     query = urlencode({"onward": "1", "done": answered.request_id})
@@ -143,7 +143,7 @@ def _refused(
 
 def _news(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
     """What happened to an open request since the page was made; typed words are not touched."""
-    if request.GET.get("v") == showing.version_of(asked):
+    if request.GET.get("v") == version_of(asked):
         return nothing_new()
     context = _everything(request, asked)
     status = 200 if context["desk"].is_open else STOP_POLLING
@@ -166,7 +166,7 @@ def _everything(
     request: PageRequest, asked: FeedbackRequest, form: AnswerForm | None = None
 ) -> dict[str, Any]:
     actor = users.actor_of(request.user)
-    desk = showing.desk(asked, request.user, actor, form)
+    desk = desk_of(asked, request.user, actor, form)
     wanted = wanted_by(request.GET)
     return {
         "desk": desk,
@@ -174,7 +174,7 @@ def _everything(
         "done": _done_before(request),
         "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
         # Called by the template, so that a part without them does not make them.
-        "outlook": partial(showing.answer_outlook, asked),
+        "outlook": partial(answer_outlook, asked),
         "conformance": partial(conformance.shown_of, asked.run),
         "rounds": partial(rounds.rounds_of, asked),
         "memory": partial(past_failures.memory_of, asked),
@@ -182,8 +182,8 @@ def _everything(
     }
 
 
-def wanted_by(query: Mapping[str, str]) -> Wanted:
-    return Wanted(
+def wanted_by(query: Mapping[str, str]) -> FileWish:
+    return FileWish(
         file=query.get("file", ""),
         view=query.get("view", ""),
         since=query.get("since", ""),
@@ -196,17 +196,17 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 8 else 0
 
 
-def _done_before(request: PageRequest) -> showing.Desk | None:
+def _done_before(request: PageRequest) -> Desk | None:
     """What the person answered just before this page opened by itself."""
     name = request.GET.get("done", "")
     if not name:
         return None
     try:
-        return _done(request, showing.find(name))
+        return _done(request, find(name))
     except NotFound:
         return None
 
 
-def _done(request: PageRequest, asked: FeedbackRequest) -> showing.Desk | None:
-    desk = showing.desk(asked, request.user, users.actor_of(request.user))
+def _done(request: PageRequest, asked: FeedbackRequest) -> Desk | None:
+    desk = desk_of(asked, request.user, users.actor_of(request.user))
     return None if desk.is_open else desk

@@ -14,8 +14,8 @@ from feedback.channels.github import inbound, polling, webhook
 from feedback.channels.github.delivery import deliver
 from feedback.models import (
     Callback,
+    CommentState,
     Delivery,
-    FeedbackRequest,
     FeedbackResponse,
     InboundComment,
     Listening,
@@ -24,7 +24,7 @@ from feedback.models import (
 )
 from feedback.requests import answers
 from runs import engine, github
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.github import GitHubError, Permission
 from runs.jobs import heartbeat, queue
 from runs.jobs.table import Job
@@ -110,7 +110,7 @@ def _idle_runs(before: datetime) -> Iterator[Finding]:
     """Runs that should be asking or doing something, and are not."""
     quiet = Run.objects.filter(updated_at__lt=before, mirrors="").defer("plan")
     asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
-    for run in asking.exclude(requests__status=FeedbackRequest.Status.PENDING).exclude(
+    for run in asking.exclude(requests__status=RequestStatus.PENDING).exclude(
         requests__responses__state=FeedbackResponse.State.HELD
     )[:MOST]:
         yield Finding(
@@ -183,7 +183,7 @@ def _comments() -> Iterator[Finding]:
             repair="Try to post it again.",
             fix=partial(_deliver_now, delivery.pk),
         )
-    heard = InboundComment.objects.filter(state=InboundComment.State.HEARD, heard_at__lt=before)
+    heard = InboundComment.objects.filter(state=CommentState.HEARD, heard_at__lt=before)
     for comment in heard[:MOST]:
         yield Finding(
             what=f"A comment of {comment.author} on {_place(comment)} was not acted on",

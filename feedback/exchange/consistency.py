@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from feedback.exchange.run_directory import EventFound, State
+from feedback.exchange.run_directory import EventFound, StateDocument
 from runs.domain.planning import state as states
 from runs.domain.values.errors import Problem
 from runs.domain.values.events import ALIASES, EventType
@@ -25,19 +25,19 @@ _AFTER: Mapping[str, tuple[RunStatus, ...]] = {
 }
 
 
-def disagreements(state: State, plan: Plan, events: Sequence[EventFound]) -> list[Problem]:
+def disagreements(state: StateDocument, plan: Plan, events: Sequence[EventFound]) -> list[Problem]:
     """The state is what stands; where it and the events differ, somebody should know."""
     return [*_of_the_run(state, events), *_of_phases(state, plan, events)]
 
 
-def _of_the_run(state: State, events: Sequence[EventFound]) -> Iterator[Problem]:
+def _of_the_run(state: StateDocument, events: Sequence[EventFound]) -> Iterator[Problem]:
     telling = [kind for event in events if (kind := _kind(event)) in _AFTER]
     if telling and state.status not in _AFTER[telling[-1]]:
         last = telling[-1]
         yield Problem("state.json: status", f"is {state.status}, but the events end with {last}")
 
 
-def _of_phases(state: State, plan: Plan, events: Sequence[EventFound]) -> Iterator[Problem]:
+def _of_phases(state: StateDocument, plan: Plan, events: Sequence[EventFound]) -> Iterator[Problem]:
     """Phases and steps are always told from the events."""
     told = states.fold(plan, ({**event.model_dump(), "type": event.type} for event in events))
     for name, phase in state.phases.items():

@@ -11,7 +11,7 @@ from feedback.exchange.export import RECORD
 from feedback.exchange.full_record import digest
 from feedback.exchange.plain_files import names_in, read_plain
 from feedback.exchange.record_reader import Record
-from feedback.exchange.run_directory import EventFound, Json, Metadata, State, T, read
+from feedback.exchange.run_directory import EventFound, Json, Metadata, StateDocument, T, read
 from feedback.exchange.storable import unfit
 from runs.domain.values.errors import Invalid, NotFound, Problem
 from runs.domain.values.events import chain
@@ -28,7 +28,7 @@ _OF_A_RUN = ("state.json", "metadata.json", "events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EventRead:
     """An event as it was read, and the document that is kept of it."""
 
     found: EventFound
@@ -40,20 +40,16 @@ class Directory:
     """A run directory as values; each document made sense, which says nothing of their sum."""
 
     folder: Path
-    state: State
+    state: StateDocument
     metadata: Metadata
-    events: Sequence[Told]
+    events: Sequence[EventRead]
     raw_state: Json
     raw_metadata: Json
     record: Record | None = None  # ours, when it is of the same moment as the rest
     notes: Sequence[Problem] = field(default_factory=tuple)
 
-    @property
-    def last_hash(self) -> str:
-        return hash_of(self.events)
 
-
-def hash_of(events: Sequence[Told]) -> str:
+def hash_of(events: Sequence[EventRead]) -> str:
     last = ""
     for told in events:
         last = chain(last, told.document)
@@ -103,7 +99,7 @@ def read_directory(folder: Path, *, place: str = "") -> Directory:
     """Raises Invalid with every problem, each at its file; a place is the id it must have."""
     notes = Notes()
     raw_state = _object(folder / "state.json", "state.json", notes)
-    state = _value(State, raw_state, "state.json", notes)
+    state = _value(StateDocument, raw_state, "state.json", notes)
     raw_metadata = _object(folder / "metadata.json", "metadata.json", notes)
     metadata = _value(Metadata, raw_metadata, "metadata.json", notes)
     events = _events(folder / "events", notes)
@@ -127,7 +123,7 @@ def read_directory(folder: Path, *, place: str = "") -> Directory:
     )
 
 
-def _events(folder: Path, notes: Notes) -> list[Told]:
+def _events(folder: Path, notes: Notes) -> list[EventRead]:
     try:
         names = [name for name in names_in(folder) if name.endswith(".json")]
     except Invalid as error:
@@ -142,7 +138,7 @@ def _events(folder: Path, notes: Notes) -> list[Told]:
     return told
 
 
-def _event(file: Path, notes: Notes) -> Told | None:
+def _event(file: Path, notes: Notes) -> EventRead | None:
     place = f"events/{file.name}"
     document = _object(file, place, notes)
     event = _value(EventFound, document, place, notes)
@@ -151,7 +147,7 @@ def _event(file: Path, notes: Notes) -> Told | None:
     number = file.name.partition("-")[0]
     if number.isdecimal() and int(number) != event.event_id:
         notes.refuse(place, f"holds event {event.event_id}")
-    return Told(found=event, document=document)
+    return EventRead(found=event, document=document)
 
 
 def _check_numbers(numbers: Sequence[int], notes: Notes) -> None:
@@ -165,7 +161,9 @@ def _check_numbers(numbers: Sequence[int], notes: Notes) -> None:
             return
 
 
-def _check_counter(folder: Path, state: State, events: Sequence[Told], notes: Notes) -> None:
+def _check_counter(
+    folder: Path, state: StateDocument, events: Sequence[EventRead], notes: Notes
+) -> None:
     """The numbers beside the events; whoever was interrupted between them left them behind."""
     if state.last_event_id not in (None, len(events)):
         notes.warn("state.json: last_event_id", f"is {state.last_event_id} of {len(events)} events")
@@ -177,7 +175,7 @@ def _check_counter(folder: Path, state: State, events: Sequence[Told], notes: No
         notes.warn("events/.next-id", f"is {text[:20]!r} after {len(events)} events")
 
 
-def _record(folder: Path, events: Sequence[Told], notes: Notes) -> Record | None:
+def _record(folder: Path, events: Sequence[EventRead], notes: Notes) -> Record | None:
     """What a site of ours wrote beside it, unless the run has gone on elsewhere since."""
     if not (folder / RECORD).exists():
         return None

@@ -9,11 +9,11 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 
 from feedback.exchange import restore
-from feedback.exchange.directories import Directory, Told, read_directory, runs_below
-from feedback.exchange.past_requests import Answer, Request
+from feedback.exchange.directories import Directory, EventRead, read_directory, runs_below
+from feedback.exchange.past_requests import PastAnswer, Request
 from feedback.exchange.record_reader import Record
 from feedback.exchange.run_directory import Metadata, PhaseFound
-from feedback.exchange.standing import Standing, check_identity, retell
+from feedback.exchange.standing import RunStanding, check_identity, retell
 from feedback.models import FeedbackRequest
 from feedback.requests.asker import WEIGHT_OF_A_STEP
 from feedback.requests.request_json import option_shape
@@ -22,6 +22,7 @@ from runs.domain.values.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.values.events import ALIASES, chain
 from runs.domain.values.ids import make_run_id
 from runs.domain.values.phases import Phase
+from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
 from runs.models import Event, Project, Run
@@ -77,7 +78,7 @@ def storing(folder: Path) -> Iterator[None]:
         raise Invalid([Problem(str(folder), f"cannot be stored: {why}")]) from error
 
 
-def make_run(found: Directory, standing: Standing, **fields: object) -> Run:
+def make_run(found: Directory, standing: RunStanding, **fields: object) -> Run:
     """The rows of a run as its directory tells it, in the caller's transaction."""
     check_unknown(found, [request.request_id for request in standing.requests])
     project = project_of(found)
@@ -173,7 +174,7 @@ def _moving_fields(found: Directory) -> dict[str, object]:
     }
 
 
-def standing_fields(found: Directory, standing: Standing) -> dict[str, object]:
+def standing_fields(found: Directory, standing: RunStanding) -> dict[str, object]:
     """What changes while a run goes on, as its directory tells it now."""
     return {
         **_moving_fields(found),
@@ -201,7 +202,7 @@ def project_of(found: Directory) -> Project:
     return known or Project.objects.create(name=name)
 
 
-def keep_events(run: Run, events: Sequence[Told]) -> None:
+def keep_events(run: Run, events: Sequence[EventRead]) -> None:
     """Rows as the history itself would write them, chained anew."""
     rows = []
     for told in events:
@@ -251,7 +252,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
         row.steps_behind, row.ranked_at = behind, row.requested_at - behind * WEIGHT_OF_A_STEP
         row.seal = seal_of(row, (), run.plan_hash)
     else:
-        row.status = FeedbackRequest.Status.ANSWERED
+        row.status = RequestStatus.ANSWERED
         row.closed_at = request.answers[-1].received_at
     row.save(force_insert=True)
     for answer in request.answers:
@@ -259,7 +260,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
     return row
 
 
-def keep_answer(request: FeedbackRequest, answer: Answer) -> None:
+def keep_answer(request: FeedbackRequest, answer: PastAnswer) -> None:
     # Without a seal: nobody here knows what its author saw.
     request.responses.create(
         response=answer.response,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from feedback.exchange.run_directory import EventFound, Metadata, ResumePoint, State
+from feedback.exchange.run_directory import EventFound, Metadata, ResumePoint, StateDocument
 from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import Autonomy, Step
 from runs.domain.workflow.plan import Plan, PlannedPhase, Unit
@@ -12,7 +12,11 @@ _STEP_ID = re.compile(r"[a-z][a-z0-9_-]{0,99}")
 
 
 def plan_of_names(
-    state: State, metadata: Metadata, events: Sequence[EventFound], *, is_executed_here: bool
+    state: StateDocument,
+    metadata: Metadata,
+    events: Sequence[EventFound],
+    *,
+    is_executed_here: bool,
 ) -> Plan:
     """Every step is remote, so that nothing starts by itself.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from feedback.exchange.run_directory import Metadata, State
+from feedback.exchange.run_directory import Metadata, StateDocument
 from runs.domain.values.errors import Problem
 
 Json = dict[str, object]
@@ -25,11 +25,11 @@ def read(kind: type[BaseModel], document: Mapping[str, object]) -> tuple[Json, l
 
     Whoever keeps the document keeps what was written, not this.
     """
-    if kind not in (State, Metadata):
+    if kind not in (StateDocument, Metadata):
         return dict(document), []
     said: list[Problem] = []
     known = {key: value for key, value in document.items() if value is not None}
-    if kind is State:
+    if kind is StateDocument:
         _translate(known, "status", _STATUSES, said)
         if known.get("current_phase") == "none":
             known["current_phase"] = None

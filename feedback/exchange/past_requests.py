@@ -7,9 +7,9 @@ from itertools import takewhile
 
 from feedback.exchange.run_directory import (
     Answered,
-    Asked,
     EventFound,
     Json,
+    RequestDocument,
     ResumePoint,
     entered_phase,
     of_type,
@@ -34,7 +34,7 @@ _REMEMBERED = (Gate.PHASE, Gate.BEFORE_STEP)  # approvals that a later visit nee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PastAnswer:
     response: str
     action: Action
     comment: str
@@ -56,7 +56,7 @@ class Request:
     gate_key: str
     point: ResumePoint | None
     requested_at: datetime
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[PastAnswer, ...] = ()
     is_pending: bool = False
     shown_on_cli: bool = False
 
@@ -85,7 +85,7 @@ class Story:
         self._is_executed_here = is_executed_here
         self._is_whole_plan = is_whole_plan
 
-    def pending(self, asked: Asked, at: int, point: ResumePoint | None) -> Request:
+    def pending(self, asked: RequestDocument, at: int, point: ResumePoint | None) -> Request:
         told = self._told(asked.request_id)
         gate = _gate_of(told) or self._likely_gate(asked.type, at)
         question = _asked_again(self._plan, at, gate, asked)
@@ -135,7 +135,9 @@ class Story:
         asked = of_type(self._events, EventType.DECISION_POINT)
         return next((event for event in asked if event.request_id == request_id), None)
 
-    def _answers(self, request_id: str, decision: Answer | None = None) -> tuple[Answer, ...]:
+    def _answers(
+        self, request_id: str, decision: PastAnswer | None = None
+    ) -> tuple[PastAnswer, ...]:
         """The decision, and before it what others said while their quorum was not reached."""
         given = {decision.identity: decision} if decision else {}
         for event in of_type(self._events, EventType.FEEDBACK_RECEIVED):
@@ -144,7 +146,7 @@ class Story:
                 given.setdefault(answer.identity, answer)
         return tuple(sorted(given.values(), key=lambda answer: answer.decides))
 
-    def _answers_so_far(self, asked: Asked, quorum: int) -> tuple[Answer, ...]:
+    def _answers_so_far(self, asked: RequestDocument, quorum: int) -> tuple[PastAnswer, ...]:
         given = self._answers(asked.request_id)
         if given and quorum == 1:
             # Whoever wrote the event was interrupted before the state; nothing came of it.
@@ -172,7 +174,7 @@ class Story:
         rounds = sum(1 for event in before if event.type == EventType.RETRY_LOOP_ENTER)
         return gates.gate_key(self._plan.units[at], question, round_number=rounds)
 
-    def _options(self, question: Question, asked: Asked) -> tuple[Option, ...]:
+    def _options(self, question: Question, asked: RequestDocument) -> tuple[Option, ...]:
         # Of a run whose later steps nobody here knows, no option can say where it leads.
         known = question.options if self._is_executed_here or self._is_whole_plan else ()
         offered = {option.value: option for option in known}
@@ -190,7 +192,7 @@ class Story:
         return tuple(options)
 
 
-def _asked_again(plan: Plan, at: int, gate: Gate, asked: Asked) -> Question:
+def _asked_again(plan: Plan, at: int, gate: Gate, asked: RequestDocument) -> Question:
     """The plan's own question at this gate: it knows the options' actions and who may answer."""
     result = Result(
         status=ResultStatus.SUCCESS,
@@ -217,8 +219,8 @@ def _asked_again(plan: Plan, at: int, gate: Gate, asked: Asked) -> Question:
             return gates.check_in(plan, at, result)
 
 
-def _decision(entry: Answered) -> Answer:
-    return Answer(
+def _decision(entry: Answered) -> PastAnswer:
+    return PastAnswer(
         response=entry.response,
         action=entry.action or _action_of(entry.request_type, entry.response),
         comment=entry.comment or "",
@@ -229,12 +231,12 @@ def _decision(entry: Answered) -> Answer:
     )
 
 
-def _answer_told(event: EventFound) -> Answer:
+def _answer_told(event: EventFound) -> PastAnswer:
     said = event.metadata
     response = str(said.get("response", ""))
     provided_by = said.get("provided_by")
     flat: Json = {key: said.get(key) for key in ("user", "source")}
-    return Answer(
+    return PastAnswer(
         response=response,
         action=known_action(response) or Action.CONTINUE,
         comment="",

@@ -23,7 +23,7 @@ from runs.domain.values.questions import Action, FeedbackType
 from runs.domain.values.status import RunStatus
 from runs.domain.workflow.definition import AutonomyLevel
 from runs.domain.workflow.plan import Plan
-from runs.domain.workflow.sentences import problems_of
+from runs.domain.workflow.problems import problems_of
 
 T = TypeVar("T", bound=BaseModel)
 Json = dict[str, JsonValue]
@@ -51,19 +51,19 @@ Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 RequestId = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_speakable)]
 
 
-class Found(BaseModel):
+class ForeignDocument(BaseModel):
     """A value others wrote: unknown fields are theirs, known ones must be right."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
-class ResumePoint(Found):
+class ResumePoint(ForeignDocument):
     phase: Phase
     step: Annotated[str, Field(max_length=150)]
     step_index: Count | None = None
 
 
-class Asked(Found):
+class RequestDocument(ForeignDocument):
     request_id: RequestId
     type: FeedbackType
     prompt: str
@@ -74,7 +74,7 @@ class Asked(Found):
     resume_point: ResumePoint | None = None
 
 
-class Answered(Found):
+class Answered(ForeignDocument):
     request_id: RequestId
     request_type: FeedbackType
     response: str
@@ -84,18 +84,18 @@ class Answered(Found):
     received_at: Time
 
 
-class StepFound(Found):
+class StepFound(ForeignDocument):
     id: str = ""
     name: str = ""
 
 
-class PhaseFound(Found):
+class PhaseFound(ForeignDocument):
     status: str = ""
     steps: tuple[StepFound, ...] = ()
     retry_count: Count = 0
 
 
-class State(Found):
+class StateDocument(ForeignDocument):
     run_id: str
     status: RunStatus
     current_phase: Phase | None = None
@@ -106,7 +106,7 @@ class State(Found):
     cancelled_at: Time | None = None
     phases: dict[Phase, PhaseFound] = {}
     artifacts: Json = {}
-    feedback_request: Asked | None = None
+    feedback_request: RequestDocument | None = None
     resume_point: ResumePoint | None = None
     feedback_history: tuple[Answered, ...] = ()
     cancellation_reason: str | None = None
@@ -121,11 +121,11 @@ class State(Found):
         return told
 
 
-class Relationships(Found):
+class Relationships(ForeignDocument):
     rerun_of: str | None = None
 
 
-class Metadata(Found):
+class Metadata(ForeignDocument):
     run_id: str
     work_id: Annotated[str, Field(max_length=50)] | None = None
     target: Annotated[str, Field(max_length=500)] | None = None
@@ -144,7 +144,7 @@ class Metadata(Found):
     plan: Plan | None = None
 
 
-class EventFound(Found):
+class EventFound(ForeignDocument):
     event_id: Annotated[int, Field(ge=1, le=2**31 - 1)]
     type: str
     timestamp: Time
@@ -176,7 +176,7 @@ def read(kind: type[T], text: str) -> tuple[T | None, list[Problem]]:
 def _own_rules(value: BaseModel) -> list[Problem]:
     if isinstance(value, EventFound) and not _TYPE.fullmatch(value.type):
         return [Problem("type", "cannot be a type of event: use letters, digits and _")]
-    if isinstance(value, State | Metadata) and not is_run_id(value.run_id):
+    if isinstance(value, StateDocument | Metadata) and not is_run_id(value.run_id):
         return [Problem("run_id", f"{value.run_id!r} is not a run id; it is ORG/NAME/UUID")]
     return []
 

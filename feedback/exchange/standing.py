@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from feedback.exchange.consistency import disagreements
 from feedback.exchange.named_plan import covers, plan_of_names
 from feedback.exchange.past_requests import Request, Story, index_of
-from feedback.exchange.run_directory import EventFound, Metadata, State, entered_phase, of_type
+from feedback.exchange.run_directory import (
+    EventFound,
+    Metadata,
+    StateDocument,
+    entered_phase,
+    of_type,
+)
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import EventType, file_name
 from runs.domain.values.phases import Phase
@@ -17,7 +23,7 @@ from runs.domain.workflow.problems import Notes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class RunStanding:
     """What a run's row needs to know besides what its documents say plainly."""
 
     plan: Plan
@@ -30,13 +36,13 @@ class Standing:
 
 
 def retell(
-    state: State,
+    state: StateDocument,
     metadata: Metadata,
     events: Sequence[EventFound],
     *,
     known_plan: Plan | None = None,
     is_executed_here: bool = True,
-) -> Standing:
+) -> RunStanding:
     """Raises Invalid with everything that contradicts itself, each at its file.
 
     A plan that is known from elsewhere is taken when it has the steps the run names.
@@ -64,7 +70,7 @@ def retell(
         requests.append(story.pending(state.feedback_request, position, state.resume_point))
     if notes.problems:
         raise Invalid(notes.problems)
-    return Standing(
+    return RunStanding(
         plan=plan,
         position=position,
         entered_phase=entered_phase(events),
@@ -76,7 +82,7 @@ def retell(
 
 
 def check_identity(
-    state: State, metadata: Metadata, events: Sequence[EventFound], notes: Notes
+    state: StateDocument, metadata: Metadata, events: Sequence[EventFound], notes: Notes
 ) -> None:
     """Every document must be of this run, and the plan the one that was hashed."""
     run_id = state.run_id
@@ -89,7 +95,7 @@ def check_identity(
         notes.refuse("metadata.json: plan_hash", "is not the hash of the plan")
 
 
-def _check_status(state: State, notes: Notes) -> None:
+def _check_status(state: StateDocument, notes: Notes) -> None:
     is_asking = state.feedback_request is not None
     if is_asking is not (state.status is RunStatus.AWAITING_FEEDBACK):
         asks = "is there" if is_asking else "is missing"
@@ -98,7 +104,7 @@ def _check_status(state: State, notes: Notes) -> None:
         notes.refuse("state.json: resume_point", "is missing, but the run awaits feedback")
 
 
-def _check_requests(state: State, events: Sequence[EventFound], notes: Notes) -> None:
+def _check_requests(state: StateDocument, events: Sequence[EventFound], notes: Notes) -> None:
     known = [entry.request_id for entry in state.feedback_history]
     if state.feedback_request:
         known.append(state.feedback_request.request_id)
@@ -113,7 +119,7 @@ def _place(event: EventFound) -> str:
     return f"events/{file_name(event.event_id, event.type)}"
 
 
-def _position(state: State, plan: Plan, notes: Notes) -> int:
+def _position(state: StateDocument, plan: Plan, notes: Notes) -> int:
     if state.point is None:
         return 0 if state.status is RunStatus.PENDING else _start_of(state.current_phase, plan)
     at = index_of(plan, state.point)
@@ -129,7 +135,7 @@ def _start_of(phase: Phase | None, plan: Plan) -> int:
     return next(inside, len(plan.units))
 
 
-def _error(state: State, events: Sequence[EventFound]) -> str:
+def _error(state: StateDocument, events: Sequence[EventFound]) -> str:
     if state.status is RunStatus.CANCELLED:
         told = [event.message for event in of_type(events, EventType.WORKFLOW_CANCELLED)]
         return state.cancellation_reason or (told[-1] if told else "")

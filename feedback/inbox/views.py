@@ -6,7 +6,7 @@ from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url, replace_url
 
-from feedback.inbox import waiting as listing
+from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
 from runs.accounts import users
 from runs.pages.http import PageRequest, nothing_new, page
@@ -14,11 +14,11 @@ from runs.pages.http import PageRequest, nothing_new, page
 
 @require_safe
 def inbox(request: PageRequest) -> HttpResponse:
-    if request.htmx and request.GET.get("v") == listing.version():
+    if request.htmx and request.GET.get("v") == open_requests.version():
         return nothing_new()
     filters = FilterForm(request.GET).filters
     actor = users.actor_of(request.user)
-    shown = listing.inbox(filters, actor, request.GET.get("page", ""))
+    shown = open_requests.inbox(filters, actor, request.GET.get("page", ""))
     response = page(request, "feedback/inbox.html", {"inbox": shown}, part="news")
     return _address_kept(request, response, filters)
 

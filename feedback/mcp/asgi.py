@@ -14,7 +14,7 @@ _HOP_BY_HOP = ("connection", "content-length", "keep-alive", "transfer-encoding"
 
 
 @dataclass(slots=True)
-class Answer:
+class HttpAnswer:
     status: int = 500
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -22,7 +22,7 @@ class Answer:
 
 async def exchange(
     headers: Mapping[str, str], body: bytes, *, host: str, origins: Sequence[str]
-) -> Answer:
+) -> HttpAnswer:
     """What the server answers to a POST; a page of another origin is refused."""
     app = tools.server().streamable_http_app(
         stateless_http=True,
@@ -31,7 +31,7 @@ async def exchange(
             allowed_hosts=[host], allowed_origins=list(origins)
         ),
     )
-    answer = Answer()
+    answer = HttpAnswer()
     received = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:

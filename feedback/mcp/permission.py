@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 
 from feedback.mcp import tool_input
-from feedback.mcp.sites import Json, Session, Waited
-from runs.domain.values.cleaning import one_line
+from feedback.mcp.site import Json, Session, WaitResult
 from runs.domain.values.errors import FaberError, NotFound
 from runs.domain.values.questions import Action
+from runs.domain.values.text import one_line
 
 Report = Callable[[float], Awaitable[None]]
 
@@ -90,7 +90,7 @@ async def _asked(session: Session, tool: str, given: Json, tool_use_id: str) -> 
     return str((await session.in_thread(ask))["request_id"])
 
 
-async def _waited(session: Session, key: str, request_id: str, report: Report) -> Waited:
+async def _waited(session: Session, key: str, request_id: str, report: Report) -> WaitResult:
     began = time.monotonic()
     is_settled = False
     try:

@@ -14,11 +14,11 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnno
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from feedback.api.schemas import RequestJson, Requests
-from feedback.mcp import permission, sites
-from feedback.mcp.here import problems_of
-from feedback.mcp.sites import Json
+from feedback.mcp import permission, site
+from feedback.mcp.local_site import problems_of
+from feedback.mcp.site import Json
 from runs.api.errors import Unexpected
-from runs.api.schemas import Decision, FileSent, OptionSent, RunJson
+from runs.api.schemas import FileSent, NextDecision, OptionSent, RunJson
 from runs.domain.values.errors import FaberError, Invalid
 from runs.domain.values.questions import FeedbackType
 from runs.terminal.console import error_shape
@@ -105,7 +105,7 @@ async def ask_human(
         "context": context or {},
         **({"lease": lease} if run_id else {"project": project}),
     }
-    session = sites.current.get()
+    session = site.current.get()
     return _given(
         RequestJson, await session.in_thread(lambda: session.site.ask(question, run_id=run_id))
     )
@@ -126,21 +126,21 @@ async def wait_for_answer(
     it out, with `answer` use the words, and with `abort` a person refused: that is final, do not
     retry and do not ask again. `status` cancelled or superseded means that nobody will answer.
     """
-    session = sites.current.get()
+    session = site.current.get()
     seconds = min(timeout, LONGEST_WAIT)
     waited = await session.in_thread(lambda: session.site.wait(request_id, seconds))
     return _given(WaitedRequest, {**waited.request, "settled": waited.is_settled})
 
 
-async def next_step(run_id: RunId) -> Annotated[CallToolResult, Decision]:
+async def next_step(run_id: RunId) -> Annotated[CallToolResult, NextDecision]:
     """Take the next remote step of a run.
 
     `execute`: do what `briefing` says, then call finish_step with `lease` before `lease_until`.
     `wait`: with a `request_id` call wait_for_answer, without one somebody else works; then call
     next_step again. `done`: the run has ended, stop.
     """
-    session = sites.current.get()
-    return _given(Decision, await session.in_thread(lambda: session.site.next_step(run_id)))
+    session = site.current.get()
+    return _given(NextDecision, await session.in_thread(lambda: session.site.next_step(run_id)))
 
 
 async def finish_step(
@@ -157,26 +157,26 @@ async def finish_step(
     artifacts: Annotated[
         list[FileSent] | None, Field(description="Files of the step, kept as revisions.")
     ] = None,
-) -> Annotated[CallToolResult, Decision]:
+) -> Annotated[CallToolResult, NextDecision]:
     """Hand back what came of a step; returns the next decision, like next_step.
 
     Report honestly: a failure is put to a person, who may send you back. An error that says the
     lease is lost means that the step is not yours any more: stop, and do not send it again.
     """
-    session = sites.current.get()
+    session = site.current.get()
     finished = {
         "lease": lease,
         "response": response,
         "artifacts": [file.model_dump() for file in artifacts or ()],
     }
     return _given(
-        Decision, await session.in_thread(lambda: session.site.finish_step(run_id, finished))
+        NextDecision, await session.in_thread(lambda: session.site.finish_step(run_id, finished))
     )
 
 
 async def run_status(run_id: RunId) -> Annotated[CallToolResult, RunJson]:
     """How a run stands: its status, its current step, and the request it waits for."""
-    session = sites.current.get()
+    session = site.current.get()
     return _given(RunJson, await session.in_thread(lambda: session.site.run(run_id)))
 
 
@@ -185,7 +185,7 @@ async def list_pending(
     cursor: Annotated[str, Field(description="The `next_cursor` of the page before.")] = "",
 ) -> Annotated[CallToolResult, Requests]:
     """Every question that waits for a person, the oldest first. You cannot answer them."""
-    session = sites.current.get()
+    session = site.current.get()
     return _given(
         Requests,
         await session.in_thread(lambda: session.site.pending(project=project, cursor=cursor)),
@@ -204,7 +204,7 @@ async def approve_tool_use(
     async def report(seconds: float) -> None:
         await ctx.report_progress(seconds, message="waiting for a person to answer")
 
-    verdict = await permission.decide(sites.current.get(), tool_name, input, tool_use_id, report)
+    verdict = await permission.decide(site.current.get(), tool_name, input, tool_use_id, report)
     return CallToolResult(content=[_text(json.dumps(verdict))])
 
 

@@ -1,7 +1,7 @@
 """Questions put to people, what they said, and where it was told."""
 
 from feedback.models.callbacks import Callback
-from feedback.models.github import Delivery, InboundComment, Listening, Webhook
+from feedback.models.github import CommentState, Delivery, InboundComment, Listening, Webhook
 from feedback.models.mirrors import WriteBack
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
@@ -9,6 +9,7 @@ from feedback.models.reviews import Draft, ReviewComment
 
 __all__ = [
     "Callback",
+    "CommentState",
     "Delivery",
     "Draft",
     "FeedbackRequest",

@@ -25,13 +25,14 @@ class Webhook(models.Model):
         return self.delivery_id
 
 
+class CommentState(models.TextChoices):
+    HEARD = "heard"  # not acted on yet
+    DONE = "done"
+    REFUSED = "refused"  # understood or not, nothing was done; the reply says why
+
+
 class InboundComment(models.Model):
     """A comment that speaks to us; each acts at most once, however often it is heard of."""
-
-    class State(models.TextChoices):
-        HEARD = "heard"  # not acted on yet
-        DONE = "done"
-        REFUSED = "refused"  # understood or not, nothing was done; the reply says why
 
     repository = models.CharField(max_length=200)
     issue = models.PositiveIntegerField()
@@ -40,7 +41,9 @@ class InboundComment(models.Model):
     body = models.TextField()
     commented_at = models.DateTimeField()
     heard_at = models.DateTimeField(default=timezone.now)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.HEARD)
+    state = models.CharField(
+        max_length=10, choices=CommentState.choices, default=CommentState.HEARD
+    )
     result = models.TextField(blank=True)
 
     class Meta:

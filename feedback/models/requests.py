@@ -8,24 +8,23 @@ from django.utils import timezone
 from runs.domain.values.actors import Actor, Source
 from runs.domain.values.background import Background
 from runs.domain.values.questions import Action, FeedbackType, Gate, Option
+from runs.domain.values.status import RequestStatus
 from runs.models import Artifact, Run, StepAttempt, choices
 
 
 class FeedbackRequest(models.Model):
     """A question put to people; it stays open until somebody answers or the run ends."""
 
-    class Status(models.TextChoices):
-        PENDING = "pending"
-        ANSWERED = "answered"
-        CANCELLED = "cancelled"
-        SUPERSEDED = "superseded"
-
     request_id = models.CharField(max_length=40, unique=True)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="requests")
     attempt = models.ForeignKey(
         StepAttempt, null=True, blank=True, on_delete=models.SET_NULL, related_name="requests"
     )  # whose result is asked about
-    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    status = models.CharField(
+        max_length=20,
+        choices=[(status.value, status.value.capitalize()) for status in RequestStatus],
+        default=RequestStatus.PENDING.value,
+    )
     type = models.CharField(max_length=20, choices=choices(FeedbackType))
     gate = models.CharField(max_length=20, choices=choices(Gate))
     gate_key = models.CharField(max_length=300, blank=True)

@@ -6,15 +6,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
+from runs.domain.values.questions import ItemKind
+
+KINDS = [(kind.value, kind.label) for kind in ItemKind]
 
 
 class ReviewComment(models.Model):
     """A remark on lines of an artifact; its author's alone until an answer takes it along."""
-
-    class Kind(models.TextChoices):
-        MUST = "must", "Must change"
-        SHOULD = "should", "Should change"
-        QUESTION = "question", "Question"
 
     request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="remarks")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -27,7 +25,7 @@ class ReviewComment(models.Model):
     end_line = models.PositiveIntegerField()
     quote = models.TextField(blank=True)
     body = models.TextField()
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MUST)
+    kind = models.CharField(max_length=10, choices=KINDS, default=ItemKind.MUST.value)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -27,6 +27,7 @@ from runs.domain.values.errors import (
     Stale,
 )
 from runs.domain.values.questions import Action, Choice, Gate, resolve
+from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run
@@ -114,7 +115,7 @@ def retract(request_id: str, actor: Actor) -> FeedbackResponse:
         response = _held_by(request, actor)
         if not _claim(response.pk, FeedbackResponse.State.RETRACTED):
             raise Refused("It is too late to undo this: the run has gone on.")
-        request.status, request.closed_at = FeedbackRequest.Status.PENDING, None
+        request.status, request.closed_at = RequestStatus.PENDING, None
         request.save(update_fields=["status", "closed_at"])
         announce.changed(request)
     return response
@@ -160,7 +161,7 @@ def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
 
 
 def _check_open(request: FeedbackRequest) -> None:
-    if request.status == FeedbackRequest.Status.PENDING:
+    if request.status == RequestStatus.PENDING:
         return
     decision = request.decision
     if decision is None:
@@ -184,8 +185,8 @@ def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -
 
 def _close(request: FeedbackRequest) -> None:
     """One conditional update decides between answers that came at the same time."""
-    still_open = {"id": request.pk, "status": FeedbackRequest.Status.PENDING}
-    request.status, request.closed_at = FeedbackRequest.Status.ANSWERED, timezone.now()
+    still_open = {"id": request.pk, "status": RequestStatus.PENDING}
+    request.status, request.closed_at = RequestStatus.ANSWERED, timezone.now()
     closed = {"status": request.status, "closed_at": request.closed_at}
     if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()

@@ -19,6 +19,7 @@ from runs.domain.values.actors import POLICY
 from runs.domain.values.background import Background
 from runs.domain.values.ids import make_request_id
 from runs.domain.values.questions import FeedbackType, Question
+from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.plan import Unit
 from runs.models import Run
 from runs.models.statements import Prepared
@@ -76,11 +77,11 @@ def approve_by_policy(request_id: str) -> None:
 
 def withdraw(run: Run, reason: str) -> None:
     held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
-    undecided = Q(status=FeedbackRequest.Status.PENDING) | Q(pk__in=held.values("request"))
+    undecided = Q(status=RequestStatus.PENDING) | Q(pk__in=held.values("request"))
     requests = list(FeedbackRequest.objects.filter(undecided, run=run).select_related("callback"))
     held.update(state=FeedbackResponse.State.RETRACTED)
     for request in requests:
-        request.status, request.closed_at = FeedbackRequest.Status.CANCELLED, timezone.now()
+        request.status, request.closed_at = RequestStatus.CANCELLED, timezone.now()
         request.save(update_fields=["status", "closed_at"])
         announce.changed(request)
 
@@ -90,7 +91,7 @@ def run_moved(run: Run) -> None:
 
 
 def pending(runs: Sequence[Run]) -> dict[int, str]:
-    waiting = FeedbackRequest.objects.filter(run__in=runs, status=FeedbackRequest.Status.PENDING)
+    waiting = FeedbackRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING)
     return dict(waiting.values_list("run_id", "request_id"))
 
 

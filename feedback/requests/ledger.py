@@ -7,13 +7,7 @@ from enum import StrEnum
 Json = Mapping[str, object]
 
 
-class Kind(StrEnum):
-    MUST = "must"
-    SHOULD = "should"
-    QUESTION = "question"
-
-
-class Outcome(StrEnum):
+class ItemOutcome(StrEnum):
     DONE = "done"
     PARTLY = "partly"
     DECLINED = "declined"
@@ -21,12 +15,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disposition:
-    outcome: Outcome
+    outcome: ItemOutcome
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ItemLine:
     """One item beside what the revision says about it; None when it says nothing."""
 
     item: Json
@@ -42,11 +36,12 @@ def numbered(items: Iterable[Json]) -> list[dict[str, object]]:
     return [{**item, "number": number} for number, item in enumerate(items, start=1)]
 
 
-def balance(items: Iterable[Json], details: Json) -> list[Line]:
+def balance(items: Iterable[Json], details: Json) -> list[ItemLine]:
     """Each item of a review with its disposition, as far as the revise step returned one."""
     given = dict(_dispositions(details.get("dispositions")))
     return [
-        Line(item=item, disposition=given.get(_number(item.get("number")) or 0)) for item in items
+        ItemLine(item=item, disposition=given.get(_number(item.get("number")) or 0))
+        for item in items
     ]
 
 
@@ -70,7 +65,7 @@ def _disposition(said: object) -> Disposition | None:
     word = str(_first(entry, "disposition", "outcome", "status")).strip().lower()
     outcome, _, rest = word.partition(":")
     try:
-        known = Outcome(outcome.strip())
+        known = ItemOutcome(outcome.strip())
     except ValueError:
         return None
     reason = str(_first(entry, "reason", "note", "comment")) or rest

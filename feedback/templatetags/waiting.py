@@ -2,11 +2,11 @@
 
 from django import template
 
-from feedback.inbox import waiting
+from feedback.inbox.open_requests import open_count
 
 register = template.Library()
 
 
 @register.simple_tag
 def open_requests() -> int:
-    return waiting.open_count()
+    return open_count()

@@ -11,6 +11,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.terminal import card
 from runs.domain.values.errors import InvalidAnswer, Refused
 from runs.domain.values.questions import resolve
+from runs.domain.values.status import RequestStatus
 from runs.terminal.layout import clean, one_line
 
 LOOK_SECONDS = 0.5  # how soon an answer from elsewhere ends the prompt
@@ -112,7 +113,7 @@ class Prompter:
 
 
 def _is_open(request: FeedbackRequest) -> bool:
-    pending = FeedbackRequest.Status.PENDING
+    pending = RequestStatus.PENDING
     return FeedbackRequest.objects.filter(pk=request.pk, status=pending).exists()
 
 

@@ -14,7 +14,7 @@ from feedback.terminal.card import where_to_answer
 from feedback.terminal.prompt import Prompter
 from runs import engine
 from runs.domain.values.actors import Actor
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.engine import Claim, recovery, turns
 from runs.jobs import heartbeat
 from runs.models import Event, Run, StepAttempt
@@ -88,7 +88,7 @@ class Attendant:
             self._view.close()
 
     def _is_decided(self, run: Run) -> bool:
-        request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
+        request = run.requests.filter(status=RequestStatus.PENDING).first()
         if request is None:  # decided, and about to take effect
             if not answers.catch_up(run.pk):
                 time.sleep(LOOK_SECONDS)

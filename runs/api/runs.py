@@ -8,8 +8,17 @@ from runs import context, engine
 from runs.accounts import permissions
 from runs.api import idempotency, paging, wishes
 from runs.api.auth import ApiRequest
-from runs.api.schemas import CancelRun, Events, RerunRun, RunJson, Runs, StartRun, Verdict, answers
-from runs.context import history as told
+from runs.api.schemas import (
+    CancelRun,
+    Events,
+    RerunRun,
+    RunJson,
+    Runs,
+    StartRun,
+    VerdictJson,
+    answers,
+)
+from runs.context import reader
 from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.domain.values.status import RunStatus
 from runs.engine import conformance, starting
@@ -77,7 +86,7 @@ def list_runs(
     work_id: str = "",
     q: str = "",
 ) -> Json:
-    wanted = listing.Wanted(text=q.strip()[:250], status=status.value if status else "")
+    wanted = listing.RunFilter(text=q.strip()[:250], status=status.value if status else "")
     runs = listing.found(wanted).select_related("project")
     if project:
         runs = runs.filter(project__name__iexact=project)
@@ -111,8 +120,8 @@ def run_events(
 ) -> Json:
     """`next_cursor` is the number to go on `after`."""
     size = min(limit, MOST_EVENTS)
-    told = Event.objects.filter(run=find_run(run_id), number__gt=after).order_by("number")
-    rows = list(told.values_list("number", "document")[: size + 1])
+    reader = Event.objects.filter(run=find_run(run_id), number__gt=after).order_by("number")
+    rows = list(reader.values_list("number", "document")[: size + 1])
     last = str(rows[size - 1][0]) if len(rows) > size else None
     return {"items": [document for _, document in rows[:size]], "next_cursor": last}
 
@@ -127,13 +136,13 @@ def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Jso
     """Before a step was told anything: what one would be told now."""
     run = find_run(run_id)
     if package is not None:
-        return told.whole(run, package)
-    return told.newest(run) or context.reconstitute(state_json.read(run))
+        return reader.whole(run, package)
+    return reader.newest(run) or context.reconstitute(state_json.read(run))
 
 
 @router.get(
     "/runs/{path:run_id}/verification",
-    response=answers({200: Verdict}, 404, 409),
+    response=answers({200: VerdictJson}, 404, 409),
     operation_id="verifyRun",
     summary="Executed against planned",
 )

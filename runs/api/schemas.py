@@ -18,7 +18,7 @@ class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(BaseModel):
+class ProblemJson(BaseModel):
     place: str
     message: str
 
@@ -27,7 +27,7 @@ class ErrorDetails(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     options: list[str] | None = None
-    problems: list[Problem] | None = None
+    problems: list[ProblemJson] | None = None
 
 
 class ErrorBody(BaseModel):
@@ -64,7 +64,7 @@ def answers(shapes: Shapes, *refusals: int) -> Shapes:
     return {**shapes, **dict.fromkeys((401, 403, 413, 422, 429, 500, *refusals), Error)}
 
 
-class Progress(BaseModel):
+class ProgressJson(BaseModel):
     done: int
     total: int
 
@@ -80,7 +80,7 @@ class RunJson(BaseModel):
     current_phase: str | None
     current_step: str | None
     resume_point: dict[str, Any] | None
-    progress: Progress
+    progress: ProgressJson
     artifacts: dict[str, Any]
     batch_id: str | None
     started_by: str
@@ -129,7 +129,7 @@ class Events(BaseModel):
     next_cursor: str | None
 
 
-class Divergence(BaseModel):
+class DivergenceJson(BaseModel):
     event_id: int
     step: str
     attempt: int
@@ -137,14 +137,14 @@ class Divergence(BaseModel):
     claims: list[str]
 
 
-class Verdict(BaseModel):
+class VerdictJson(BaseModel):
     conforms: bool
     matched: list[str]
     missing: list[str]
     extra: list[str]
     reordered: list[str]
     fabricated: list[str]
-    divergences: list[Divergence] = Field(
+    divergences: list[DivergenceJson] = Field(
         description="Claims beyond a step that were refused; the run stayed on its plan."
     )
 
@@ -216,7 +216,7 @@ class KeepStep(Sent):
     lease: str
 
 
-class Decision(BaseModel):
+class NextDecision(BaseModel):
     """What an outside executor is to do next."""
 
     action: Literal["execute", "wait", "done"]

@@ -4,7 +4,7 @@ from ninja import Router
 
 from runs.accounts import tokens
 from runs.api.auth import ApiRequest
-from runs.api.schemas import Decision, FinishStep, KeepStep, NextStep, answers
+from runs.api.schemas import FinishStep, KeepStep, NextDecision, NextStep, answers
 from runs.engine.find import find_run
 from runs.models import Run
 from runs.worker import remote
@@ -16,7 +16,7 @@ router = Router(tags=["remote steps"])
 
 @router.post(
     "/runs/{path:run_id}/next",
-    response=answers({200: Decision}, 404, 409),
+    response=answers({200: NextDecision}, 404, 409),
     exclude_unset=True,
     operation_id="nextStep",
     summary="Take the next remote step",
@@ -28,7 +28,7 @@ def next_step(request: ApiRequest, run_id: str, body: NextStep) -> Json:
 
 @router.post(
     "/runs/{path:run_id}/finish",
-    response=answers({200: Decision}, 404, 409),
+    response=answers({200: NextDecision}, 404, 409),
     exclude_unset=True,
     operation_id="finishStep",
     summary="Hand back what came of a step",
@@ -38,13 +38,13 @@ def finish_step(request: ApiRequest, run_id: str, body: FinishStep) -> Json:
     run = _acting(request, run_id)
     files = remote.sent_files([(file.path, file.content) for file in body.artifacts])
     remote.finish(run, body.lease, dict(body.response), files)
-    seconds = remote.Lease.named(body.lease).seconds
+    seconds = remote.RemoteLease.named(body.lease).seconds
     return remote.take(run, request.auth.token.name, seconds)
 
 
 @router.post(
     "/runs/{path:run_id}/heartbeat",
-    response=answers({200: Decision}, 404, 409),
+    response=answers({200: NextDecision}, 404, 409),
     exclude_unset=True,
     operation_id="keepStep",
     summary="Renew a lease",

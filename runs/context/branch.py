@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from runs.context.gathering import Found, Json, found, note, nothing
+from runs.context.gathering import Json, SourceRead, found, note, nothing
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ _FILTER = re.compile(r"(filter\..+)\.(?:clean|smudge|process|required)", re.DOTA
 _BAD_NAME = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[-/.]|[/.]$|\.lock(?:/|$)")
 
 
-def look(workspace: Path, name: str, base: str) -> Found:
+def look(workspace: Path, name: str, base: str) -> SourceRead:
     """The branch beside its base; `base` may be empty, then it is what the repository says."""
     for given in filter(None, (name, base)):
         if _BAD_NAME.search(given):
@@ -53,7 +53,7 @@ def look(workspace: Path, name: str, base: str) -> Found:
         return nothing("branch", error.status, "warning", str(error))
 
 
-def _look(git: "_Git", name: str, base: str) -> Found:
+def _look(git: "_Git", name: str, base: str) -> SourceRead:
     refs = _refs(git, name, base)
     tip = _first(refs, f"refs/heads/{name}", f"refs/remotes/origin/{name}", f"refs/remotes/{name}")
     against = _base(refs, base)

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from runs.domain.values.cleaning import clean
-from runs.domain.values.fencing import fenced
 from runs.domain.values.plain_json import given
+from runs.domain.values.text import clean, fenced
 from runs.domain.workflow.plan import Plan, Unit
 
 AFTER_FEEDBACK = """\

@@ -13,7 +13,7 @@ TRUSTED = "trusted"  # a comment of somebody who may write to the repository
 Json = dict[str, object]
 
 
-def budget(most_bytes: int | None, most_tokens: int | None) -> int | None:
+def limit_of(most_bytes: int | None, most_tokens: int | None) -> int | None:
     """The smaller of both, in bytes; None when neither is set."""
     of_tokens = most_tokens * BYTES_OF_A_TOKEN if most_tokens else None
     return min(filter(None, (most_bytes, of_tokens)), default=None)

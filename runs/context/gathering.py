@@ -15,7 +15,7 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SourceRead:
     """What a source gave: its value, how it went, and the hash and size of what was read."""
 
     value: object = None
@@ -34,9 +34,9 @@ def found(
     status: str = "ok",
     notes: tuple[Json, ...] = (),
     left_out: tuple[Json, ...] = (),
-) -> Found:
+) -> SourceRead:
     """A value with the hash and size of what it was made of."""
-    return Found(
+    return SourceRead(
         value=value,
         status=status,
         size=len(raw),
@@ -46,8 +46,8 @@ def found(
     )
 
 
-def nothing(source: str, status: str, level: str, message: str) -> Found:
-    return Found(status=status, notes=(note(source, level, message),))
+def nothing(source: str, status: str, level: str, message: str) -> SourceRead:
+    return SourceRead(status=status, notes=(note(source, level, message),))
 
 
 def note(source: str, level: str, message: str) -> Json:
@@ -58,7 +58,7 @@ def note(source: str, level: str, message: str) -> Json:
 class Task:
     """Something to read, which must touch neither the database nor the run."""
 
-    read: Callable[[], Found]
+    read: Callable[[], SourceRead]
     seconds: float
 
 
@@ -71,10 +71,10 @@ class Gathering:
         for reader in self._readers.values():
             reader.start()
 
-    def results(self) -> dict[str, Found]:
+    def results(self) -> dict[str, SourceRead]:
         return {name: self._result(reader) for name, reader in self._readers.items()}
 
-    def _result(self, reader: "_Reader") -> Found:
+    def _result(self, reader: "_Reader") -> SourceRead:
         seconds = min(reader.task.seconds, WHOLE_SECONDS)
         reader.join(max(0.0, self._began + seconds - time.monotonic()))
         if reader.result is not None:
@@ -91,7 +91,7 @@ class _Reader(threading.Thread):
     def __init__(self, name: str, task: Task) -> None:
         super().__init__(name=name, daemon=True)
         self.task = task
-        self.result: Found | None = None
+        self.result: SourceRead | None = None
 
     def run(self) -> None:
         began = time.perf_counter()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 
 from runs.context.budget import TRUSTED
-from runs.context.gathering import Found, Json, found, note, nothing
-from runs.domain.values.cleaning import clean, one_line
+from runs.context.gathering import Json, SourceRead, found, note, nothing
 from runs.domain.values.events import timestamp
+from runs.domain.values.text import clean, one_line
 from runs.github import (
     GHOST,
     Client,
@@ -29,13 +29,13 @@ UNKNOWN = "unknown"
 UNTRUSTED = "untrusted"
 
 
-def fetch(client: Client, place: Place) -> Found:
+def fetch(client: Client, place: Place) -> SourceRead:
     """The issue as it is now; refused credentials are an error, anything else a note."""
     with closing(client):
         return _fetch(client, place, until=time.monotonic() + PERMISSION_SECONDS)
 
 
-def _fetch(client: Client, place: Place, until: float) -> Found:
+def _fetch(client: Client, place: Place, until: float) -> SourceRead:
     try:
         issue = client.issue(place.repository, place.issue)
         comments = client.comments_of(place.repository, place.issue)

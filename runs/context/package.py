@@ -41,10 +41,6 @@ class Comparison:
     changed: Sequence[PartChange]
     equal: Sequence[str]  # names of parts
 
-    @property
-    def is_equal(self) -> bool:
-        return not self.changed and not any(source.is_changed for source in self.sources)
-
     def shape(self) -> Json:
         return {
             "equal": list(self.equal),

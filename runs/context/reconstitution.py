@@ -9,12 +9,12 @@ from functools import partial
 from typing import cast
 
 from runs import github
-from runs.context import branch, files, issue
-from runs.context import budget as cutting
+from runs.context import branch, issue, workspace_files
+from runs.context.budget import cut, limit_of
 from runs.context.gathering import (
-    Found,
     Gathering,
     Json,
+    SourceRead,
     Task,
     found,
     milliseconds_since,
@@ -22,10 +22,9 @@ from runs.context.gathering import (
     nothing,
 )
 from runs.context.secrets import concealed
-from runs.domain.values.cleaning import visible, without_comments
 from runs.domain.values.plain_json import given
-from runs.domain.values.scrubbing import scrubbed
 from runs.domain.values.status import RunStatus
+from runs.domain.values.text import scrubbed, visible, without_comments
 from runs.models import Run, StepAttempt
 from runs.record import state_json
 from runs.record.state_json import LAST_EVENTS, Records
@@ -45,7 +44,7 @@ _TRUST = {
 class Memory:
     """What is read once in a job, however many steps it executes: the issue."""
 
-    issue: Found | None = None
+    issue: SourceRead | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +67,8 @@ def reconstitute(
     sources |= gathering.results()
     job.issue = sources["issue"]
     package = _assembled(sources, known, attempt)
-    if budget := cutting.budget(run.project.context_bytes, run.project.context_tokens):
-        package = cutting.cut(package, budget)
+    if budget := limit_of(run.project.context_bytes, run.project.context_tokens):
+        package = cut(package, budget)
     package["duration_ms"] = milliseconds_since(began)
     return package
 
@@ -87,7 +86,7 @@ def new_mark() -> str:
     return secrets.token_hex(8)
 
 
-def _rows(known: Records) -> dict[str, Found]:
+def _rows(known: Records) -> dict[str, SourceRead]:
     """What the database tells; on the calling thread, which may be inside a transaction."""
     rows = {
         "state": _row(lambda: state_json.render_state(known)),
@@ -102,7 +101,7 @@ def _rows(known: Records) -> dict[str, Found]:
     return {name: replace(row, value=clean[name]) for name, row in rows.items()}
 
 
-def _row(read: Callable[[], object]) -> Found:
+def _row(read: Callable[[], object]) -> SourceRead:
     began = time.perf_counter()
     value = read()
     raw = json.dumps(value, ensure_ascii=False, default=str).encode(errors="replace")
@@ -114,19 +113,19 @@ def _readable(text: str) -> str:
     return concealed(without_comments(visible(text)))
 
 
-def _outside(run: Run, job: Memory) -> tuple[dict[str, Found], dict[str, Task]]:
+def _outside(run: Run, job: Memory) -> tuple[dict[str, SourceRead], dict[str, Task]]:
     """What is known about the other sources without a look, and how to look at the rest."""
-    known: dict[str, Found] = {"documents": Found(value=[])}
+    known: dict[str, SourceRead] = {"documents": SourceRead(value=[])}
     tasks: dict[str, Task] = {}
     workspace, project = run.folder, run.project
     if path := str(run.artifacts.get("spec_path") or ""):
-        read = partial(files.spec, workspace, path, concealed)
-        tasks["spec"] = Task(read=read, seconds=files.SECONDS)
+        read = partial(workspace_files.spec, workspace, path, concealed)
+        tasks["spec"] = Task(read=read, seconds=workspace_files.SECONDS)
     else:
         known["spec"] = nothing("spec", "missing", "info", "The run has no specification yet.")
     if names := _documents(run):
-        read = partial(files.documents, workspace, names, concealed)
-        tasks["documents"] = Task(read=read, seconds=files.SECONDS)
+        read = partial(workspace_files.documents, workspace, names, concealed)
+        tasks["documents"] = Task(read=read, seconds=workspace_files.SECONDS)
     if name := str(run.artifacts.get("branch_name") or ""):
         read = partial(branch.look, workspace, name, project.base_branch)
         tasks["branch"] = Task(read=read, seconds=branch.SECONDS)
@@ -154,7 +153,7 @@ def _why_no_issue(run: Run) -> str:
     return "No issue is read: GitHub is not set up, or the work id is no number of an issue."
 
 
-def _assembled(sources: dict[str, Found], known: Records, attempt: StepAttempt | None) -> Json:
+def _assembled(sources: dict[str, SourceRead], known: Records, attempt: StepAttempt | None) -> Json:
     package: Json = {name: sources[name].value for name in (*_TRUST, "decisions", "documents")}
     package["documents"] = package["documents"] or []  # none when they could not be read
     for name in ("issue", "branch"):
@@ -173,7 +172,7 @@ def _assembled(sources: dict[str, Found], known: Records, attempt: StepAttempt |
     }
 
 
-def _shape(source: Found, trust: str) -> Json:
+def _shape(source: SourceRead, trust: str) -> Json:
     return {
         "status": source.status,
         "duration_ms": source.duration_ms,

@@ -2,8 +2,6 @@
 
 from runs.engine.lifecycle import (
     Claim,
-    Start,
-    Worktree,
     begin,
     bring_back,
     cancel,
@@ -16,6 +14,7 @@ from runs.engine.lifecycle import (
     start,
     tell,
 )
+from runs.engine.new_run import Start, Worktree
 
 __all__ = [
     "Claim",

@@ -23,7 +23,7 @@ _TOLD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundFile:
     """A file a step named, read before the transaction that keeps it."""
 
     path: str
@@ -35,7 +35,7 @@ def named_by(result: Result) -> dict[str, object]:
     return {key: result.details[key] for key in NAMED if result.details.get(key)}
 
 
-def collect(workspace: Path, unit: Unit, result: Result) -> tuple[Found, ...]:
+def collect(workspace: Path, unit: Unit, result: Result) -> tuple[FoundFile, ...]:
     """Read the files that the step declares or its response names."""
     paths = [
         unit.step.artifact,
@@ -56,21 +56,21 @@ def inside(workspace: Path, named: str) -> Path | None:
     return file if file.is_relative_to(root) else None
 
 
-def read_named(workspace: Path, named: str) -> Found:
+def read_named(workspace: Path, named: str) -> FoundFile:
     """A file of a work tree by the name somebody gave it."""
     file = inside(workspace, named)
     if file is None:
-        return Found(path=named, content=None, note="is outside the workspace")
+        return FoundFile(path=named, content=None, note="is outside the workspace")
     path = str(file.relative_to(workspace.resolve()))
     try:
         if file.stat().st_size > LARGEST:
-            return Found(path=path, content=None, note=f"is larger than {LARGEST} bytes")
-        return Found(path=path, content=file.read_bytes())
+            return FoundFile(path=path, content=None, note=f"is larger than {LARGEST} bytes")
+        return FoundFile(path=path, content=file.read_bytes())
     except OSError as error:
-        return Found(path=path, content=None, note=error.strerror or "cannot be read")
+        return FoundFile(path=path, content=None, note=error.strerror or "cannot be read")
 
 
-def keep(run: Run, attempt: StepAttempt, found: tuple[Found, ...]) -> list[Entry]:
+def keep(run: Run, attempt: StepAttempt, found: tuple[FoundFile, ...]) -> list[Entry]:
     """Store what changed as new revisions and tell it; an unchanged file makes none."""
     told: list[Entry] = []
     for file in found:

@@ -20,29 +20,12 @@ from runs.domain.values.status import RunStatus
 from runs.domain.workflow.plan import Unit
 from runs.engine import artifacts, new_run, outcomes, recovery
 from runs.engine.change import PLAN_CHANGED, Change, lease_end
-from runs.engine.new_run import Start, Worktree
+from runs.engine.new_run import Start
 from runs.executors.orders import Outcome
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
 from runs.models.statements import Prepared, update
-
-__all__ = [
-    "Claim",
-    "Start",
-    "Worktree",
-    "begin",
-    "bring_back",
-    "cancel",
-    "claim",
-    "holds_plan",
-    "keep",
-    "resume",
-    "resume_stopped",
-    "settle",
-    "start",
-    "tell",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +115,7 @@ def holds_plan(attempt: StepAttempt) -> bool:
 def settle(
     held: Claim,
     outcome: Outcome,
-    found: tuple[artifacts.Found, ...] = (),
+    found: tuple[artifacts.FoundFile, ...] = (),
     *,
     asks: Question | None = None,
 ) -> Claim | None:

@@ -16,7 +16,7 @@ def record(
     attempt: StepAttempt,
     unit: Unit,
     outcome: Outcome,
-    found: tuple[artifacts.Found, ...],
+    found: tuple[artifacts.FoundFile, ...],
 ) -> bool:
     """Finish an attempt, unless somebody else has its step by now: then False, and nothing done."""
     result = outcome.result

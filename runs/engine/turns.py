@@ -1,4 +1,4 @@
-"""Lets runs begin in turn where a batch or a project takes only so many at a time."""
+"""Lets runs begin in turn where only so many may work at a time, and tells who else works there."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ from runs.workflow_files import ask_only
 
 # A project that takes one run at a time is held from a run's first step to its end.
 _HOLDING = (RunStatus.IN_PROGRESS, RunStatus.AWAITING_FEEDBACK, RunStatus.FAILED)
+_UNFINISHED = [status.value for status in RunStatus if not status.is_final]
+MOST = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class TurnWait:
     """Why a run has not begun: who has its place, and how many stand before it."""
 
     holders: Sequence[Run]
@@ -51,6 +53,14 @@ class Wait:
         return f"The run waits for its turn: {self.in_full}."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusyProject:
+    """A project whose next run would not be alone."""
+
+    project: Project
+    runs: Sequence[Run]
+
+
 def start(
     order: engine.Start, *, worker: str = "", waits: bool = False
 ) -> tuple[Run, Claim | None]:
@@ -81,17 +91,17 @@ def catch_up(most: int = 100) -> int:
     return sum(give(project_pk) for project_pk in list(projects[:most]))
 
 
-def wait_of(run: Run) -> Wait | None:
+def wait_of(run: Run) -> TurnWait | None:
     """Why this run has not begun; None when it has."""
     if run.state is not RunStatus.PENDING or run.is_foreign:
         return None
     older = _waiting(run.project).filter(pk__lt=run.pk)
     if run.project.exclusive:
         holders = list(_named(_holders(run.project)))
-        return Wait(holders=holders, before=older.count())
+        return TurnWait(holders=holders, before=older.count())
     if run.batch:
-        return Wait(holders=(), before=older.filter(batch=run.batch).count(), batch=run.batch)
-    return Wait(holders=(), before=0)
+        return TurnWait(holders=(), before=older.filter(batch=run.batch).count(), batch=run.batch)
+    return TurnWait(holders=(), before=0)
 
 
 def holders_of(projects: Iterable[Project]) -> dict[int, list[Run]]:
@@ -144,3 +154,37 @@ def _at_work() -> QuerySet[Run]:
 
 def _named(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.only("run_id", "uuid", "status", "work_id", "project_id").order_by("pk")
+
+
+# Who else works there
+
+
+def neighbours(run: Run) -> list[Run]:
+    """The others in the folder of this run, as long as it has not ended itself."""
+    if run.state.is_final:
+        return []
+    others = _unfinished().filter(workspace=run.workspace).exclude(pk=run.pk)
+    return list(others[:MOST])
+
+
+def busy(projects: Iterable[Project]) -> list[BusyProject]:
+    """Where somebody works already, so that whoever starts a run knows it before."""
+    known = list(projects)
+    folders = [project.workspace for project in known if project.workspace]
+    alone = [project.pk for project in known if project.exclusive]
+    runs = list(_unfinished().filter(Q(workspace__in=folders) | Q(project__in=alone))[:MOST])
+    found = [BusyProject(project=project, runs=_concerned(project, runs)) for project in known]
+    return [busy for busy in found if busy.runs]
+
+
+def _concerned(project: Project, runs: Sequence[Run]) -> list[Run]:
+    if project.exclusive:
+        return [run for run in runs if run.project_id == project.pk]
+    return [run for run in runs if run.workspace == project.workspace]
+
+
+def _unfinished() -> QuerySet[Run]:
+    rows = Run.objects.filter(status__in=_UNFINISHED, mirrors="")
+    return rows.only("run_id", "uuid", "status", "work_id", "workspace", "project_id").order_by(
+        "pk"
+    )

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from runs.domain.responses.results import Result, ResultStatus, failure, read_response
-from runs.executors.answers import last_json_object
 from runs.executors.launching import as_json, doubted, launch
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.executors.output import last_lines
+from runs.executors.printed_response import last_json_object
 from runs.executors.process import Finished
 
 ERROR_LINES = 20

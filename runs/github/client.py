@@ -14,7 +14,7 @@ from runs.github.errors import NotThere
 from runs.github.values import Comment, Credentials, Issue, News, Permission, Place
 
 if TYPE_CHECKING:
-    from runs.github.transport import Answer, Transport
+    from runs.github.transport import GitHubAnswer, Transport
 
 MOST_PER_PAGE = 100
 _LARGEST_NUMBER = 2**31 - 1
@@ -157,7 +157,7 @@ class Client:
         except NotThere:
             return
 
-    def _news(self, repo: str, since: datetime, page: int, etag: str = "") -> "Answer":
+    def _news(self, repo: str, since: datetime, page: int, etag: str = "") -> "GitHubAnswer":
         query = {"sort": "updated", "direction": "asc", "per_page": str(MOST_PER_PAGE)}
         query |= _since(since) | ({"page": str(page)} if page > 1 else {})
         return self._ask("GET", repo, "/issues/comments", query=query, etag=etag)
@@ -171,7 +171,7 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
         etag: str = "",
-    ) -> "Answer":
+    ) -> "GitHubAnswer":
         if not _REPOSITORY.fullmatch(repo):
             raise NotThere(f"{repo!r} is not a repository on GitHub; use OWNER/NAME.")
         return self._transport.ask(
@@ -184,5 +184,5 @@ def _since(moment: datetime | None) -> dict[str, str]:
     return {"since": f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"} if moment else {}
 
 
-def _comments(answer: "Answer") -> list[Comment]:
+def _comments(answer: "GitHubAnswer") -> list[Comment]:
     return answer.read(lambda rows: [Comment.read(row) for row in rows])

@@ -26,7 +26,7 @@ _SITE = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GitHubAnswer:
     """A success, or "not modified"."""
 
     status: int
@@ -67,7 +67,7 @@ class Transport:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
         etag: str = "",
-    ) -> Answer:
+    ) -> GitHubAnswer:
         """One request, as the installation of that repository when the site is an App."""
         key = repo.lower() if self._credentials.app_id else _SITE
         if key not in self._requesters:
@@ -128,7 +128,7 @@ def _request(
     query: Mapping[str, str] | None,
     body: Mapping[str, object] | None,
     etag: str,
-) -> Answer:
+) -> GitHubAnswer:
     headers = {"Accept": "application/vnd.github+json"}
     if etag:
         headers["If-None-Match"] = etag
@@ -155,7 +155,7 @@ def _without_token(status: int, headers: Mapping[str, str], data: object) -> Git
     return RefusedCredentials(str(error)) if isinstance(error, NotThere) else error
 
 
-def _answer(status: int, headers: Mapping[str, str], text: str, asked: str) -> Answer:
+def _answer(status: int, headers: Mapping[str, str], text: str, asked: str) -> GitHubAnswer:
     success = 200 <= status < 300
     try:
         data = json.loads(text or "null")
@@ -164,5 +164,5 @@ def _answer(status: int, headers: Mapping[str, str], text: str, asked: str) -> A
             raise Unreachable(f"GitHub's answer to {asked} cannot be read.") from None
         data = None
     if success or status == 304:
-        return Answer(status=status, headers=headers, data=data)
+        return GitHubAnswer(status=status, headers=headers, data=data)
     raise of_answer(status, headers, data, asked)

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.http import content_disposition_header
@@ -105,3 +105,12 @@ def download(kept: QuerySet[Artifact], revision: int, path: str) -> HttpResponse
     response["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     response["X-Content-Type-Options"] = "nosniff"
     return fresh(response)
+
+
+def chosen(request: HttpRequest) -> str:
+    """The address of a narrowed list: what was chosen, without what was left empty."""
+    wanted = QueryDict(mutable=True)
+    for name, value in request.GET.items():
+        if value and name != "v":
+            wanted[name] = str(value)
+    return f"{request.path}?{wanted.urlencode(safe='/')}" if wanted else request.path

@@ -16,7 +16,6 @@ from runs.record import foreign_keys
 
 Json = dict[str, object]
 
-_FAILING = (EventType.STEP_ERROR, EventType.HOOK_EXECUTE)
 LAST_EVENTS = 20
 SHORT_HISTORY = 300  # events, which are read whole faster than sorted out
 _ERRORS = spellings_of(EventType.STEP_ERROR)

@@ -94,14 +94,14 @@ class TokenBlockParser(BlockParser):
             self._document.hidden.note("A link definition nothing uses", start + 1, end)
 
 
-class _Reader(MarkdownIt):
+class _BlockReader(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802
         """The sanitiser decides about addresses; here a refusal would only change the text."""
         return True
 
 
 def _reader() -> MarkdownIt:
-    reader = _Reader("commonmark", _OPTIONS).enable(["table", "strikethrough"])
+    reader = _BlockReader("commonmark", _OPTIONS).enable(["table", "strikethrough"])
     interrupts = ["paragraph", "reference", "blockquote"]
     reader.block.ruler.at("html_block", _html_block, {"alt": interrupts})
     return reader

@@ -18,7 +18,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-class View(Observer, Protocol):
+class TerminalView(Observer, Protocol):
     """An observer that can also be told things, and leaves the screen tidy."""
 
     def say(self, line: str) -> None: ...
@@ -28,7 +28,7 @@ class View(Observer, Protocol):
     def close(self) -> None: ...
 
 
-def view_for(say: Callable[[str], None]) -> View:
+def view_for(say: Callable[[str], None]) -> TerminalView:
     """What suits standard error: a screen, or somebody's log."""
     if not sys.stderr.isatty():
         return PlainView(say)

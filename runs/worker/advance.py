@@ -22,7 +22,7 @@ from runs.domain.workflow.evidence import filled
 from runs.domain.workflow.placeholders import fill_arguments, fill_text
 from runs.domain.workflow.plan import Unit
 from runs.engine import Claim, artifacts
-from runs.engine.artifacts import Found
+from runs.engine.artifacts import FoundFile
 from runs.executors import Order, Outcome, Rules, Watcher, execute
 from runs.executors.agents import kind_for
 from runs.models import Run, StepAttempt
@@ -110,7 +110,7 @@ def order_again(claim: Claim, package: Json) -> tuple[Order, Rules]:
     return _order(claim, unit, told(claim, package)), _rules(claim.run)
 
 
-Performed = tuple[Outcome, tuple[artifacts.Found, ...], Question | None]
+Performed = tuple[Outcome, tuple[artifacts.FoundFile, ...], Question | None]
 
 
 def _perform(claim: Claim, observer: Observer, memory: context.Memory) -> Performed:
@@ -137,20 +137,22 @@ def note_baseline(claim: Claim) -> None:
 def weigh(
     claim: Claim,
     outcome: Outcome,
-    found: tuple[Found, ...],
+    found: tuple[FoundFile, ...],
     watcher: Watcher,
     *,
     is_here: bool,
     sent: frozenset[str],
-) -> tuple[Outcome, tuple[Found, ...]]:
+) -> tuple[Outcome, tuple[FoundFile, ...]]:
     """Look for the evidence of a step that was executed outside."""
     unit = filled_unit(claim)
     place = replace(_place(claim, unit, {}, watcher), is_here=is_here, sent=sent)
     return evidence.weigh(claim, unit, outcome, found, place)
 
 
-def _place(claim: Claim, unit: Unit, told: Json, watcher: Watcher) -> evidence.Place:
-    return evidence.Place(order=_order(claim, unit, told), rules=_rules(claim.run), watcher=watcher)
+def _place(claim: Claim, unit: Unit, told: Json, watcher: Watcher) -> evidence.SearchPlace:
+    return evidence.SearchPlace(
+        order=_order(claim, unit, told), rules=_rules(claim.run), watcher=watcher
+    )
 
 
 def _needs_word(question: Question) -> Result:
@@ -159,7 +161,7 @@ def _needs_word(question: Question) -> Result:
     return Result(status=ResultStatus.PENDING_INPUT, message=question.prompt, pending_input=pending)
 
 
-def _collect(workspace: Path, unit: Unit, result: Result) -> tuple[artifacts.Found, ...]:
+def _collect(workspace: Path, unit: Unit, result: Result) -> tuple[artifacts.FoundFile, ...]:
     done = result.status in (ResultStatus.SUCCESS, ResultStatus.WARNING)
     return artifacts.collect(workspace, unit, result) if done else ()
 

@@ -10,10 +10,10 @@ from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.plain_json import given
 from runs.domain.workflow import evidence as pieces
 from runs.domain.workflow.definition import Evidence
-from runs.domain.workflow.evidence import Checked, Standing
+from runs.domain.workflow.evidence import Checked, EvidenceStatus
 from runs.domain.workflow.plan import Unit
 from runs.engine import Claim, artifacts
-from runs.engine.artifacts import Found
+from runs.engine.artifacts import FoundFile
 from runs.executors.command import ends_well
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.models import StepAttempt
@@ -26,7 +26,7 @@ _TAIL = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SearchPlace:
     """Where evidence is looked for, and how its commands are run there."""
 
     order: Order
@@ -56,8 +56,8 @@ def note_baseline(attempt: StepAttempt, unit: Unit, folder: Path) -> None:
 
 
 def weigh(
-    claim: Claim, unit: Unit, outcome: Outcome, found: tuple[Found, ...], place: Place
-) -> tuple[Outcome, tuple[Found, ...]]:
+    claim: Claim, unit: Unit, outcome: Outcome, found: tuple[FoundFile, ...], place: SearchPlace
+) -> tuple[Outcome, tuple[FoundFile, ...]]:
     """The outcome with what was found; a success that lacks its evidence becomes a failure."""
     if outcome.result.status not in _DONE or not unit.step.evidence:
         return outcome, found
@@ -70,7 +70,7 @@ def weigh(
 
 
 class _Search:
-    def __init__(self, claim: Claim, result: Result, place: Place) -> None:
+    def __init__(self, claim: Claim, result: Result, place: SearchPlace) -> None:
         self.printed = ""
         self._run, self._baseline = claim.run, dict(claim.attempt.baseline or {})
         self._result = result
@@ -78,7 +78,7 @@ class _Search:
 
     def look_for(self, piece: Evidence) -> Checked:
         kind = pieces.kind_of(piece)
-        looks: dict[str, Callable[[Evidence], tuple[Standing, str]]] = {
+        looks: dict[str, Callable[[Evidence], tuple[EvidenceStatus, str]]] = {
             "commit": self._commit,
             "artifact": self._artifact,
             "file": self._file,
@@ -87,15 +87,18 @@ class _Search:
         if self._place.is_here or kind == "artifact":
             standing, words = looks[kind](piece)
         else:
-            standing = Standing.UNCHECKED
+            standing = EvidenceStatus.UNCHECKED
             words = "Not looked for: the step was executed on another machine."
         wanted = piece.artifact or piece.file or shlex.join(piece.command or ())
         return Checked(kind=kind, wanted=wanted, standing=standing, words=words)
 
-    def _commit(self, _piece: Evidence) -> tuple[Standing, str]:
+    def _commit(self, _piece: Evidence) -> tuple[EvidenceStatus, str]:
         folder = self._place.folder
         if not git(folder, "rev-parse", "--git-dir"):
-            return Standing.MISSING, "There is no git repository in the workspace, so no commit."
+            return (
+                EvidenceStatus.MISSING,
+                "There is no git repository in the workspace, so no commit.",
+            )
         known = [str(head) for head in given(self._baseline, "heads", list)]
         for tip in self._tips():
             new = ask_git(
@@ -105,8 +108,8 @@ class _Search:
             )
             if commits := new.text.split() if new.ok else []:
                 many = f"{len(commits)} new commits, the last is" if commits[1:] else "New commit"
-                return Standing.FOUND, f"{many} {commits[0][:10]}."
-        return Standing.MISSING, "There is no new commit since the step began."
+                return EvidenceStatus.FOUND, f"{many} {commits[0][:10]}."
+        return EvidenceStatus.MISSING, "There is no new commit since the step began."
 
     def _tips(self) -> list[str]:
         """What is checked out, and the branch the run works on when that is another."""
@@ -116,21 +119,21 @@ class _Search:
         tips = (git(folder, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}") for ref in refs)
         return list(dict.fromkeys(filter(None, tips)))
 
-    def _artifact(self, piece: Evidence) -> tuple[Standing, str]:
+    def _artifact(self, piece: Evidence) -> tuple[EvidenceStatus, str]:
         named = piece.artifact or ""
         if named.lstrip("/") in self._place.sent:
-            return Standing.FOUND, f"{named} was handed in."
+            return EvidenceStatus.FOUND, f"{named} was handed in."
         if not self._place.is_here:
-            return Standing.MISSING, f"{named} was not handed in."
+            return EvidenceStatus.MISSING, f"{named} was not handed in."
         standing, words = self._file(piece.model_copy(update={"file": named}))
-        if standing is not Standing.FOUND:
+        if standing is not EvidenceStatus.FOUND:
             return standing, words
         folder = self._place.folder
         if self._is_named(named):
-            return Standing.FOUND, f"{named} was handed in."
+            return EvidenceStatus.FOUND, f"{named} was handed in."
         if given(self._baseline, "files", dict).get(named) != _hash(folder, named):
-            return Standing.FOUND, f"{named} was changed."
-        return Standing.MISSING, f"{named} was there before, and the step did not change it."
+            return EvidenceStatus.FOUND, f"{named} was changed."
+        return EvidenceStatus.MISSING, f"{named} was there before, and the step did not change it."
 
     def _is_named(self, path: str) -> bool:
         """Whether the response itself names the file."""
@@ -141,28 +144,31 @@ class _Search:
             isinstance(name, str) and artifacts.inside(folder, name) == ours for name in said
         )
 
-    def _file(self, piece: Evidence) -> tuple[Standing, str]:
+    def _file(self, piece: Evidence) -> tuple[EvidenceStatus, str]:
         named = piece.file or ""
         try:
             file = artifacts.inside(self._place.folder, named)
             if file is None:
-                return Standing.MISSING, f"{named} is outside the workspace."
+                return EvidenceStatus.MISSING, f"{named} is outside the workspace."
             if file.is_file():
-                return Standing.FOUND, f"{named} is there."
-            return Standing.MISSING, f"{named} is {'no file' if file.exists() else 'not there'}."
+                return EvidenceStatus.FOUND, f"{named} is there."
+            return (
+                EvidenceStatus.MISSING,
+                f"{named} is {'no file' if file.exists() else 'not there'}.",
+            )
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name too long
-            return Standing.MISSING, f"{named[:200]!r} cannot be looked for: {error}."
+            return EvidenceStatus.MISSING, f"{named[:200]!r} cannot be looked for: {error}."
 
-    def _command(self, piece: Evidence) -> tuple[Standing, str]:
+    def _command(self, piece: Evidence) -> tuple[EvidenceStatus, str]:
         argv, place = piece.command or (), self._place
         line = shlex.join(argv)
         ended = ends_well(argv, order=place.order, rules=place.rules, watcher=place.watcher)
         self.printed += f"\n$ {line}\n{ended.stdout}{ended.stderr}"
         if ended.result.status is ResultStatus.SUCCESS:
-            return Standing.FOUND, f"`{line}` ended with exit code 0."
+            return EvidenceStatus.FOUND, f"`{line}` ended with exit code 0."
         why = [ended.result.message, *ended.result.errors]
         told = " ".join(dict.fromkeys(text[-_TAIL:].strip() for text in why))
-        return Standing.MISSING, f"`{line}`: {told}"
+        return EvidenceStatus.MISSING, f"`{line}`: {told}"
 
 
 def _heads(folder: Path) -> list[str]:

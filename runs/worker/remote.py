@@ -21,7 +21,7 @@ from runs.domain.values.ids import check_project, check_work_id, sanitise
 from runs.domain.values.questions import Gate, Question
 from runs.domain.values.status import RunStatus
 from runs.engine import Claim, artifacts
-from runs.engine.artifacts import Found
+from runs.engine.artifacts import FoundFile
 from runs.engine.change import PLAN_CHANGED
 from runs.executors.orders import Outcome
 from runs.models import Project, Run, StepAttempt, places
@@ -41,20 +41,20 @@ class LeaseLost(Refused):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class RemoteLease:
     """Who may finish a step; its name says how long a heartbeat renews it for."""
 
     holder: str
     seconds: int
 
     @classmethod
-    def new(cls, executor: str, seconds: int) -> "Lease":
+    def new(cls, executor: str, seconds: int) -> "RemoteLease":
         # Unlike the name of a worker of ours it has no colon, so neither passes for the other.
         name = executor.replace(":", "-").replace("/", "-")[:80]
         return cls(holder=f"{name}/{seconds}/{secrets.token_urlsafe(12)}", seconds=seconds)
 
     @classmethod
-    def named(cls, holder: str) -> "Lease":
+    def named(cls, holder: str) -> "RemoteLease":
         seconds = holder.split("/")[1] if holder.count("/") == 2 else ""
         if not (seconds.isascii() and seconds.isdecimal()):
             raise LeaseLost("There is no such lease.")
@@ -76,7 +76,7 @@ def take(run: Run, executor: str, seconds: int | None = None) -> Json:
     return _resting(Run.objects.get(pk=run.pk))
 
 
-def finish(run: Run, lease: str, response: Json, files: Sequence[Found] = ()) -> None:
+def finish(run: Run, lease: str, response: Json, files: Sequence[FoundFile] = ()) -> None:
     """Record what an executor made of its step, unless the step is somebody else's by now."""
     claim = _claim_of(run, lease)
     said = results.read_response(response, step=claim.unit.key)
@@ -108,7 +108,9 @@ def keep(run: Run, lease: str) -> Json:
     return _execute(claim, None)
 
 
-def ask(run: Run, question: Question, *, executor: str, lease: str, files: Sequence[Found]) -> None:
+def ask(
+    run: Run, question: Question, *, executor: str, lease: str, files: Sequence[FoundFile]
+) -> None:
     """Park a run with a question of its executor; the answer hands the step out again."""
     with _locked(run):
         claim = _claim_of(run, lease) if lease else _lease(run, executor, None)
@@ -162,7 +164,7 @@ def _own_place(project: str) -> Path:
     return places.found(f"workspaces/{sanitise(org)}/{sanitise(name)}")
 
 
-def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[Found, ...]:
+def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[FoundFile, ...]:
     """Files that came with a call, as if they had been read from the workspace."""
     problems = [
         Problem("artifacts", f"{path!r} {why}")
@@ -171,7 +173,7 @@ def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[Found, ...]:
     ]
     if problems:
         raise Invalid(problems)
-    return tuple(Found(path=path, content=text.encode()) for path, text in sent)
+    return tuple(FoundFile(path=path, content=text.encode()) for path, text in sent)
 
 
 def _wrong(path: str, text: str) -> str:
@@ -192,7 +194,7 @@ def _lease(run: Run, executor: str, seconds: int | None) -> Claim | None:
     if waiting is None or not engine.holds_plan(waiting):
         return None
     step = waiting.run.frozen_plan.units[waiting.position].step
-    lease = Lease.new(executor, seconds or step.timeout or settings.FABER_STEP_TIMEOUT)
+    lease = RemoteLease.new(executor, seconds or step.timeout or settings.FABER_STEP_TIMEOUT)
     # One conditional update decides who gets it.
     signed = outside.filter(pk=waiting.pk, status=StepAttempt.Status.QUEUED).update(
         status=StepAttempt.Status.RUNNING,
@@ -217,7 +219,7 @@ def _claim_of(run: Run, lease: str) -> Claim:
 
 def _renew(claim: Claim) -> bool:
     """Whether the step is still its holder's; a lease that ran out is lost, taken over or not."""
-    now, lease = timezone.now(), Lease.named(claim.attempt.worker)
+    now, lease = timezone.now(), RemoteLease.named(claim.attempt.worker)
     held = StepAttempt.objects.filter(
         pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING, lease_until__gte=now
     )
@@ -253,7 +255,7 @@ def _is_here(claim: Claim) -> bool:
     return folder.is_dir() and folder != _own_place(claim.run.project.name)
 
 
-def _on_this_machine(claim: Claim, result: Result, sent: frozenset[str]) -> tuple[Found, ...]:
+def _on_this_machine(claim: Claim, result: Result, sent: frozenset[str]) -> tuple[FoundFile, ...]:
     """An executor may share our disk; what it named and did not send is looked for there."""
     if result.status not in (ResultStatus.SUCCESS, ResultStatus.WARNING):
         return ()

@@ -1,15 +1,11 @@
-"""What the machine and its git repository say: who is here, and on which code base."""
+"""Asks git, without its hooks or the site's secrets; what a repository says of itself."""
 
 import os
-import pwd
 import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.contrib.auth import get_user_model
-
-from runs.domain.values.actors import Actor, Role, Source
 from runs.domain.values.ids import project_of_remote
 
 _SECONDS = 5
@@ -58,35 +54,6 @@ def ask_git(workspace: Path, *words: str, seconds: float = _SECONDS) -> GitAnswe
     if done.returncode == 0:
         return GitAnswer(True, done.stdout.strip())
     return GitAnswer(False, done.stderr.strip() or f"git ended with {done.returncode}")
-
-
-def cli_actor() -> Actor:
-    """Whoever sits at this terminal: the git name is a label, the account is the identity."""
-    account = _account()
-    name = git(Path.cwd(), "config", "user.name")
-    user = get_user_model().objects.filter(username=account).first()
-    return Actor(
-        name=name or account,
-        email=git(Path.cwd(), "config", "user.email") if name else "",
-        source=Source.CLI,
-        method="git_config" if name else "environment",
-        account=account,
-        user_id=user.pk if user else None,
-        # Whoever can read the database from a shell operates the site.
-        groups=frozenset({Role.OPERATOR.value, *_groups(user)}),
-    )
-
-
-def _groups(user: object) -> list[str]:
-    return list(user.groups.values_list("name", flat=True)) if user else []  # type: ignore[attr-defined]
-
-
-def _account() -> str:
-    # Not $USER, which anybody can set.
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def project_name(workspace: Path) -> str:

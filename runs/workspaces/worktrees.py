@@ -7,8 +7,8 @@ from pathlib import Path
 from runs.domain.values.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.values.status import RunStatus
 from runs.models import Run, places
-from runs.workspaces import names as worktrees
 from runs.workspaces.git import GitAnswer, ask_git
+from runs.workspaces.names import FOLDER, NAMESPACE, branch_name, place
 
 # Large code bases take their time to be written to the disk.
 _SECONDS = 600
@@ -32,9 +32,9 @@ def check(workspace: Path, base: str) -> str:
     if not commit_of(workspace, base):
         why = f"branch {base}" if base else "commit"
         raise Invalid([Problem("workspace", f"{workspace} has no {why} to make a worktree from")])
-    if ask_git(workspace, "show-ref", "--verify", f"refs/heads/{worktrees.NAMESPACE}").ok:
-        why = f"the branch {worktrees.NAMESPACE} of {workspace} must be renamed first: "
-        why += f"beside it git makes no branch {worktrees.NAMESPACE}/…"
+    if ask_git(workspace, "show-ref", "--verify", f"refs/heads/{NAMESPACE}").ok:
+        why = f"the branch {NAMESPACE} of {workspace} must be renamed first: "
+        why += f"beside it git makes no branch {NAMESPACE}/…"
         raise Invalid([Problem("workspace", why)])
     return inside.text
 
@@ -56,11 +56,11 @@ def ready(run: Run) -> Path:
 
 def root_of(run: Run) -> Path:
     """The worktree itself; the run may work in a folder inside it."""
-    return places.found(worktrees.place(run.run_id))
+    return places.found(place(run.run_id))
 
 
 def branch_of(run: Run) -> str:
-    return worktrees.branch_name(run.work_id, run.workflow_id, run.uuid)
+    return branch_name(run.work_id, run.workflow_id, run.uuid)
 
 
 def is_there(run: Run) -> bool:
@@ -103,7 +103,7 @@ def left_behind(most: int = 100) -> list[Run]:
 
 def _on_this_disk(ending: str, most: int) -> list[Run]:
     # By what is on the disk, which is little; rows of ended runs are many.
-    above = places.found(worktrees.FOLDER)
+    above = places.found(FOLDER)
     folders = sorted(above.glob(f"*/*/*{ending}")) if above.is_dir() else []
     names = [folder.relative_to(above).as_posix().removesuffix(ending) for folder in folders]
     runs = Run.objects.filter(run_id__in=names[:most]).exclude(worktree_of="").defer("plan")
@@ -228,7 +228,7 @@ def _finish(run: Run) -> None:
 
 
 def _leaving(run: Run) -> Path:
-    return places.found(worktrees.place(run.run_id) + _LEAVING)
+    return places.found(place(run.run_id) + _LEAVING)
 
 
 def _why_kept(run: Run) -> str:

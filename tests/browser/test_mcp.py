@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from feedback.mcp import over_http as served
+from feedback.mcp import http_transport as served
 from feedback.models import FeedbackRequest
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope

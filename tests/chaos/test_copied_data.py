@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.scratch import Scratch, eventually
+from tests.sites import seed
 
 pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
 
@@ -48,7 +49,7 @@ def told(file: Path) -> dict[str, Any]:
 def test_a_run_goes_on_in_a_copy_of_its_data_with_an_equal_package(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     workspace = tmp_path / "work" / "tree"
-    here.mkdir()
+    seed(here)
     workspace.mkdir(parents=True)
     with working(here) as scratch:
         scratch.start_run(SPECIFY, SLOW, workspace=workspace)
@@ -83,10 +84,9 @@ def test_the_same_run_makes_the_same_package_in_a_copy(tmp_path: Path) -> None:
     """Nothing happened in between, so nothing differs."""
     here, there = tmp_path / "here", tmp_path / "there"
     workspace = tmp_path / "workspace"
-    here.mkdir()
+    seed(here)
     workspace.mkdir()
     with closing(Scratch(here)) as scratch:
-        _said(scratch, "migrate", "--verbosity", "0")
         scratch.start_run(SPECIFY, workspace=workspace)
     copy(here, there)
 

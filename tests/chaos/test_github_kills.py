@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from faber_site.runtime.sweep import sweep
-from feedback.channels.github import delivery as delivering
 from feedback.channels.github import inbound
+from feedback.channels.github.delivery import deliver
 from feedback.models import Delivery, FeedbackResponse, InboundComment
 from tests import factories as f
 from tests.chaos.test_crash_points import was_killed
@@ -37,7 +37,7 @@ def test_a_kill_before_any_statement_of_a_delivery_leaves_one_comment(github: Fa
         f.work(f.start(f.five_steps(), work_id=str(issue)))
         delivery = Delivery.objects.get(issue=issue)
 
-        killed = was_killed(partial(delivering.deliver, delivery.pk), fatal)
+        killed = was_killed(partial(deliver, delivery.pk), fatal)
         let_time_pass()
 
         (comment,) = github.comments(REPO, issue)

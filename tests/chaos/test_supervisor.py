@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.scratch import Process, Scratch, eventually
+from tests.sites import seed
 
 # One after another: their promises are seconds.
 pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
@@ -21,14 +22,14 @@ ENDED = 10
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Scratch]:
-    with closing(Scratch(tmp_path)) as scratch:
+    with closing(Scratch(seed(tmp_path))) as scratch:
         yield scratch
 
 
 @pytest.fixture(scope="module")
 def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     """One worker for all that is killed in turn: it has to survive them all."""
-    with closing(Scratch(tmp_path_factory.mktemp("working"))) as scratch:
+    with closing(Scratch(seed(tmp_path_factory.mktemp("working")))) as scratch:
         assert scratch.start("work") == ["FABER worker is ready\n"]
         assert scratch.has_all_workers_within(BACK)
         yield scratch
@@ -36,7 +37,7 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
-    with closing(Scratch(tmp_path_factory.mktemp("serving"))) as scratch:
+    with closing(Scratch(seed(tmp_path_factory.mktemp("serving")))) as scratch:
         assert scratch.start("web") == [f"FABER is ready: http://127.0.0.1:{scratch.port}/\n"]
         yield scratch
 

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from faber_site.wsgi import application
-from feedback.api import waiting
+from feedback.api import long_poll
 from runs.accounts import tokens
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
@@ -52,7 +52,7 @@ CHECKS = [
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(auth, "BUCKETS", Buckets(burst=10**6, per_second=10**6))
-    monkeypatch.setattr(waiting, "LONGEST", 0.0)
+    monkeypatch.setattr(long_poll, "LONGEST", 0.0)
     # As Django's own test client does: the connection belongs to the test.
     signals = (request_started, request_finished)
     for signal in signals:

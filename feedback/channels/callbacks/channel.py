@@ -8,6 +8,7 @@ from feedback.channels.callbacks.outbound import CallFailed
 from feedback.models import Callback, FeedbackRequest
 from feedback.requests import outbox
 from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import AccessToken, Run
@@ -51,7 +52,7 @@ def catch_up() -> None:
 
 def _is_settled(request: FeedbackRequest) -> bool:
     """Whether nothing can change any more: an answer in its undo time can be taken back."""
-    if request.status == FeedbackRequest.Status.PENDING:
+    if request.status == RequestStatus.PENDING:
         return False
     decision = request.decision
     return decision is None or not decision.is_held

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from django.conf import settings
 
-from feedback.channels.callbacks import addresses as callback_urls
-from feedback.channels.callbacks.addresses import Address, Target
+from feedback.channels.callbacks.addresses import Address, Target, as_addresses, check, read_target
 
 # Each of these lasts at most so long, and the whole call at most so long.
 CONNECT_SECONDS, READ_SECONDS, WHOLE_SECONDS = 5.0, 10.0, 20.0
@@ -23,12 +22,12 @@ class CallFailed(Exception):
 
 def checked(url: str) -> tuple[Target, list[Address]]:
     """The parts of an address and where it leads now; raises BadAddress when it must not."""
-    target = callback_urls.read_target(url)
+    target = read_target(url)
     try:
-        addresses = callback_urls.as_addresses(resolve(target.host, target.port))
+        addresses = as_addresses(resolve(target.host, target.port))
     except OSError as error:
         raise CallFailed(f"the host {target.host} was not found") from error
-    callback_urls.check(target, addresses, settings.FABER_CALLBACK_ALLOW)
+    check(target, addresses, settings.FABER_CALLBACK_ALLOW)
     return target, addresses
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from feedback.channels.github import answers
-from feedback.channels.github.speech import Line, joined, listen, visible
+from feedback.channels.github import answer_text
+from feedback.channels.github.speech import SpeechLine, joined, listen, visible
 from runs.domain.values.questions import KNOWN_OPTIONS, Option
 
 
-class Kind(StrEnum):
+class CommandKind(StrEnum):
     RESUME = "resume"
     STATUS = "status"
     CANCEL = "cancel"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    kind: Kind
+    kind: CommandKind
     run: str | None = None
     response: str | None = None  # an option as it was named; it may not be one of the request's
     feedback: str = ""  # what else is said: the answer of a bare resume, otherwise the comment
@@ -29,7 +29,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class _Mention:
     """One line that addresses FABER."""
 
     command: Command
@@ -65,7 +65,7 @@ def parse(body: str, options: Iterable[Option] = ()) -> Command | None:
     if not calls:
         return None
     if not speech.is_whole:
-        return _unclear(answers.NOT_WHOLE)
+        return _unclear(answer_text.NOT_WHOLE)
     return _one(calls, speech.lines)
 
 
@@ -75,14 +75,14 @@ def _addressed(text: str) -> str | None:
     return (found["rest"] or "").strip() if found else None
 
 
-def _one(calls: dict[int, _Call], lines: Sequence[Line]) -> Command:
+def _one(calls: dict[int, _Mention], lines: Sequence[SpeechLine]) -> Command:
     commands = [call.command for call in calls.values()]
-    unclear = [command for command in commands if command.kind is Kind.UNCLEAR]
+    unclear = [command for command in commands if command.kind is CommandKind.UNCLEAR]
     if unclear or len(set(commands)) > 1:
         return unclear[0] if unclear else _unclear(_TWO)
     command = commands[0]
     # Below a bare resume stands what a mail program adds; the answer is above it.
-    is_bare = command.kind is Kind.RESUME and command.response is None
+    is_bare = command.kind is CommandKind.RESUME and command.response is None
     heard = lines[: max(calls)] if is_bare else lines
     others = [line for number, line in enumerate(heard) if number not in calls]
     beside = " ".join(call.rest for call in calls.values() if call.rest)
@@ -93,53 +93,55 @@ def _one(calls: dict[int, _Call], lines: Sequence[Line]) -> Command:
     )
 
 
-def _call(rest: str, options: Sequence[Option]) -> _Call:
+def _call(rest: str, options: Sequence[Option]) -> _Mention:
     flags = list(_RUN_FLAG.finditer(rest))
     ids = {flag["id"] or "" for flag in flags}
     run = ids.pop() if ids else None
     if ids or (run is not None and not _RUN_ID.fullmatch(run)):
-        return _Call(command=_unclear(_NO_RUN))
+        return _Mention(command=_unclear(_NO_RUN))
     said = " ".join(_RUN_FLAG.sub(" ", rest).split())
     word, _, more = said.partition(" ")
     call = _understood(word.rstrip(",:.!").casefold(), said, more, options)
-    if call.command.kind is Kind.UNCLEAR:
+    if call.command.kind is CommandKind.UNCLEAR:
         return call
     return replace(call, command=replace(call.command, run=run))
 
 
-def _understood(word: str, said: str, more: str, options: Sequence[Option]) -> _Call:
-    if word == Kind.RESUME:
-        return _answer(more, options, anything=True) if more else _Call(command=_RESUME)
-    if word in (Kind.STATUS, Kind.CANCEL, Kind.HELP):
+def _understood(word: str, said: str, more: str, options: Sequence[Option]) -> _Mention:
+    if word == CommandKind.RESUME:
+        return _answer(more, options, anything=True) if more else _Mention(command=_RESUME)
+    if word in (CommandKind.STATUS, CommandKind.CANCEL, CommandKind.HELP):
         if more:
-            return _Call(command=_unclear(_TOO_MUCH.format(word, _short(more))))
-        return _Call(command=Command(kind=Kind(word)))
+            return _Mention(command=_unclear(_TOO_MUCH.format(word, _short(more))))
+        return _Mention(command=Command(kind=CommandKind(word)))
     if not said:
-        return _Call(command=_unclear(_NOTHING))
+        return _Mention(command=_unclear(_NOTHING))
     return _answer(said, options, anything=False)
 
 
-def _answer(said: str, options: Sequence[Option], *, anything: bool) -> _Call:
+def _answer(said: str, options: Sequence[Option], *, anything: bool) -> _Mention:
     """An option, perhaps with words beside it; after `resume` any other text may be one."""
     offered = {option.value: option for option in (*options, *KNOWN_OPTIONS)}
     # A number is any request's: which option it means is seen later.
     number = re.match(r"(?:option\s+)?(\d{1,2})(?:$|[^\w\s]*(?:\s|$))", said, re.IGNORECASE)
-    opened = answers.opening(said, tuple(offered.values())[: 0 if number else None])
+    opened = answer_text.opening(said, tuple(offered.values())[: 0 if number else None])
     if number:
         name, rest = number[1], said[number.end() :]
-        reason = answers.doubts(rest)
+        reason = answer_text.doubts(rest)
     elif opened:
         name, rest = _name(opened, options), opened.rest
         others = [o for o in offered.values() if o.action != opened.options[0].action]
-        reason = answers.doubts_beside(opened, others)
+        reason = answer_text.doubts_beside(opened, others)
     elif anything:
-        return _Call(command=replace(_RESUME, response=said))
+        return _Mention(command=replace(_RESUME, response=said))
     else:
-        return _Call(command=_unclear(_UNKNOWN.format(_short(said))))
-    return _Call(command=_unclear(reason) if reason else replace(_RESUME, response=name), rest=rest)
+        return _Mention(command=_unclear(_UNKNOWN.format(_short(said))))
+    return _Mention(
+        command=_unclear(reason) if reason else replace(_RESUME, response=name), rest=rest
+    )
 
 
-def _name(opened: answers.Opening, options: Sequence[Option]) -> str:
+def _name(opened: answer_text.Opening, options: Sequence[Option]) -> str:
     """As the request calls it, or as it was typed: the request will know its aliases."""
     own = [option.value for option in opened.options if option in options]
     return own[0] if own else re.sub(r"[\s_-]+", "_", opened.name.casefold())
@@ -149,7 +151,7 @@ def _with(text: str, beside: str) -> str:
     return "\n\n".join(part for part in (text, beside) if part)
 
 
-def _source(line: Line) -> str:
+def _source(line: SpeechLine) -> str:
     return line.source
 
 
@@ -158,7 +160,7 @@ def _short(text: str) -> str:
 
 
 def _unclear(reason: str) -> Command:
-    return Command(kind=Kind.UNCLEAR, reason=reason)
+    return Command(kind=CommandKind.UNCLEAR, reason=reason)
 
 
-_RESUME = Command(kind=Kind.RESUME)
+_RESUME = Command(kind=CommandKind.RESUME)

@@ -4,31 +4,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import PurePosixPath
 
 from feedback.channels.github.escape import block, code, fenced, flat, line, link
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType, Option
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.plan import Progress
 
 MAX_CHARACTERS = 60_000  # GitHub refuses a comment longer than 65,536
 _LONG = 1_200  # from here on a text is folded
 
 
-class Standing(StrEnum):
-    PENDING = "pending"
-    ANSWERED = "answered"
-    CANCELLED = "cancelled"
-    SUPERSEDED = "superseded"
-
-
 _CLOSED = {
-    Standing.PENDING: "it is open",
-    Standing.ANSWERED: "it has its answer",
-    Standing.CANCELLED: "it is no longer asked, and an answer does nothing",
-    Standing.SUPERSEDED: "a newer request took its place",
+    RequestStatus.PENDING: "it is open",
+    RequestStatus.ANSWERED: "it has its answer",
+    RequestStatus.CANCELLED: "it is no longer asked, and an answer does nothing",
+    RequestStatus.SUPERSEDED: "a newer request took its place",
 }
 
 
@@ -39,7 +31,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class DecisionShown:
     response: str
     who: str
     source: Source
@@ -67,13 +59,13 @@ class Shown:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     suggested_fixes: tuple[str, ...] = ()
-    standing: Standing = Standing.PENDING
+    status: RequestStatus = RequestStatus.PENDING
     closed_at: datetime | None = None
-    decision: Decision | None = None
+    decision: DecisionShown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunShown:
+class RunStatusShown:
     """What a comment says of one run."""
 
     run_id: str
@@ -98,10 +90,10 @@ def has_mark(body: str, name: str) -> bool:
 
 def request_comment(shown: Shown) -> str:
     """The comment of a request, open or closed; its last line is the same for good."""
-    is_open = shown.standing is Standing.PENDING
+    is_open = shown.status is RequestStatus.PENDING
     parts = [
         link(f"{'Review and answer' if is_open else 'See'} this request in FABER", shown.url),
-        f"## Feedback {'Requested' if is_open else shown.standing.value.capitalize()}",
+        f"## Feedback {'Requested' if is_open else shown.status.value.capitalize()}",
         "\n".join(_fields(shown)),
         "" if is_open else _outcome(shown),
         "### Decision Needed",
@@ -116,7 +108,7 @@ def request_comment(shown: Shown) -> str:
     return _joined([*parts, f"---\n{stays}{ids}"])
 
 
-def status_comment(runs: Sequence[RunShown]) -> str:
+def status_comment(runs: Sequence[RunStatusShown]) -> str:
     """What `@faber status` posts."""
     if not runs:
         return "No workflow run belongs to this issue."
@@ -166,7 +158,7 @@ def _outcome(shown: Shown) -> str:
     decision = shown.decision
     if decision is None:
         when = f", {_time(shown.closed_at)}" if shown.closed_at else ""
-        return f"**{shown.standing.value.capitalize()}**: {_CLOSED[shown.standing]}{when}."
+        return f"**{shown.status.value.capitalize()}**: {_CLOSED[shown.status]}{when}."
     where = link(decision.source.where, decision.url)
     chosen = f"**{line(decision.response, 1_000)}** by **{line(decision.who, 150)}** {where}"
     said = block(decision.comment, 4_000)
@@ -238,7 +230,7 @@ def _forms(shown: Shown, run: str) -> str:
     return "\n".join([*words, own])
 
 
-def _card(run: RunShown) -> str:
+def _card(run: RunStatusShown) -> str:
     at = [line(run.phase.capitalize(), 100), line(run.step, 150)]
     asked = run.pending
     rows = {

@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from feedback.channels.github import replies
 from feedback.channels.github.comments import has_mark
-from feedback.models import Delivery, FeedbackRequest
+from feedback.models import Delivery
 from feedback.requests import outbox
 from runs import github
+from runs.domain.values.status import RequestStatus
 from runs.github import Comment, GitHubError, NotThere
 from runs.jobs import queue
 from runs.jobs.table import Job
@@ -81,7 +82,7 @@ def _label(client: github.Client, delivery: Delivery) -> None:
     request = delivery.request
     if request is None or not request.run.project.labels_issues:
         return
-    if request.status == FeedbackRequest.Status.PENDING:
+    if request.status == RequestStatus.PENDING:
         client.add_label(delivery.repository, delivery.issue, _LABEL)
     else:
         client.remove_label(delivery.repository, delivery.issue, _LABEL)

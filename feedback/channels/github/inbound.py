@@ -9,16 +9,16 @@ from django.core.cache import cache
 from django.db import transaction
 from django.db.models import QuerySet
 
-from feedback.channels.github import answers, channel, commands, replies
-from feedback.channels.github.commands import Command, Kind
-from feedback.models import FeedbackRequest, InboundComment
-from feedback.requests import answers as answering
-from feedback.requests.answers import Words
+from feedback.channels.github import answer_text, channel, commands, replies
+from feedback.channels.github.commands import Command, CommandKind
+from feedback.models import CommentState, FeedbackRequest, InboundComment
+from feedback.requests.answers import Words, respond
 from runs import engine, github
 from runs.accounts import users
 from runs.domain.values.actors import Actor, Role, Source
 from runs.domain.values.errors import FaberError, InvalidAnswer, NotFound, Refused
 from runs.domain.values.questions import Option
+from runs.domain.values.status import RequestStatus
 from runs.engine.find import find_run
 from runs.github import Comment, GitHubError, Permission
 from runs.jobs import queue
@@ -28,7 +28,6 @@ from runs.models import Run
 logger = logging.getLogger(__name__)
 
 _PERMISSION_LASTS = 60  # seconds
-_State = InboundComment.State
 
 
 def hear(repository: str, comment: Comment) -> bool:
@@ -56,7 +55,7 @@ def hear(repository: str, comment: Comment) -> bool:
 def act_on(heard_pk: int) -> None:
     """Do what a comment says, or say why not; what GitHub keeps from us is tried again."""
     heard = InboundComment.objects.get(pk=heard_pk)
-    if heard.state != _State.HEARD:
+    if heard.state != CommentState.HEARD:
         return
     client = github.client()
     try:
@@ -75,11 +74,11 @@ def _act(heard: InboundComment) -> None:
     """The deed, its record and its reply are one transaction, so that it is done once."""
     try:
         with transaction.atomic():
-            if _claim(heard, _State.DONE):
+            if _claim(heard, CommentState.DONE):
                 _conclude(heard, _do(heard))
     except FaberError as error:
         with transaction.atomic():
-            if _claim(heard, _State.REFUSED):
+            if _claim(heard, CommentState.REFUSED):
                 _conclude(heard, replies.refusal(error))
 
 
@@ -90,12 +89,12 @@ def _turn_away(heard: InboundComment) -> None:
         repository__iexact=heard.repository,
         issue=heard.issue,
         author__iexact=heard.author,
-        state=_State.REFUSED,
+        state=CommentState.REFUSED,
         result=told,
     )
     with transaction.atomic():
         is_known = before.exists()
-        if not _claim(heard, _State.REFUSED):
+        if not _claim(heard, CommentState.REFUSED):
             return
         if is_known:
             InboundComment.objects.filter(pk=heard.pk).update(result=told)
@@ -103,8 +102,8 @@ def _turn_away(heard: InboundComment) -> None:
             _conclude(heard, told)
 
 
-def _claim(heard: InboundComment, state: InboundComment.State) -> bool:
-    unheard = InboundComment.objects.filter(pk=heard.pk, state=_State.HEARD)
+def _claim(heard: InboundComment, state: CommentState) -> bool:
+    unheard = InboundComment.objects.filter(pk=heard.pk, state=CommentState.HEARD)
     return bool(unheard.update(state=state))
 
 
@@ -134,13 +133,13 @@ def _may_command(client: github.Client, heard: InboundComment) -> bool:
 def _do(heard: InboundComment) -> str:
     command = commands.parse(heard.body, _options_on(heard))
     match command:
-        case Command(kind=Kind.RESUME):
+        case Command(kind=CommandKind.RESUME):
             return _resume(heard, command)
-        case Command(kind=Kind.STATUS):
+        case Command(kind=CommandKind.STATUS):
             return replies.status(_named(heard, command) or _newest(heard))
-        case Command(kind=Kind.CANCEL):
+        case Command(kind=CommandKind.CANCEL):
             return _cancel(heard, command)
-        case Command(kind=Kind.HELP):
+        case Command(kind=CommandKind.HELP):
             return replies.help_text()
         case _:
             raise Refused(command.reason if command else "There is no command in it.")
@@ -150,12 +149,12 @@ def _resume(heard: InboundComment, command: Command) -> str:
     asked = _asked(heard, command)
     answer, comment = command.response, command.words
     if answer is None:
-        reading = answers.read(command.words, asked.feedback_type, asked.choices)
+        reading = answer_text.read(command.words, asked.feedback_type, asked.choices)
         if reading.response is None:
             raise Refused(replies.accepted_forms(asked, reading.reason))
         answer, comment = reading.response, reading.comment
     try:
-        response = answering.respond(
+        response = respond(
             asked.request_id, answer, actor=_actor(heard), words=Words(comment=comment)
         )
     except InvalidAnswer as error:
@@ -210,7 +209,7 @@ def _options_on(heard: InboundComment) -> Sequence[Option]:
 
 
 def _open(heard: InboundComment) -> QuerySet[FeedbackRequest]:
-    return _on_issue(heard).filter(status=FeedbackRequest.Status.PENDING).order_by("pk")
+    return _on_issue(heard).filter(status=RequestStatus.PENDING).order_by("pk")
 
 
 def _on_issue(heard: InboundComment) -> QuerySet[FeedbackRequest]:

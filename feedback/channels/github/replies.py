@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from feedback.channels.github import comments
-from feedback.channels.github.comments import Decision, Link, RunShown, Shown, Standing
+from feedback.channels.github.comments import DecisionShown, Link, RunStatusShown, Shown
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse
 from feedback.requests.request_json import request_url
 from runs.context.secrets import concealed
 from runs.domain.values.actors import Source
 from runs.domain.values.errors import FaberError
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 from runs.record import state_json
 
@@ -46,7 +47,7 @@ def shown(request: FeedbackRequest) -> Shown:
         errors=told.errors,
         warnings=told.warnings,
         suggested_fixes=told.fixes,
-        standing=Standing(request.status),
+        status=RequestStatus(request.status),
         closed_at=request.closed_at,
         decision=_decision(request.decision),
     )
@@ -96,9 +97,9 @@ def refusal(error: FaberError) -> str:
     return told if told.startswith("Nothing was done") else f"Nothing was done. {told}"
 
 
-def _run(run: Run) -> RunShown:
+def _run(run: Run) -> RunStatusShown:
     unit = run.unit if not run.state.is_final else None
-    return RunShown(
+    return RunStatusShown(
         run_id=run.run_id,
         status=run.state,
         url=state_json.run_url(run),
@@ -110,10 +111,10 @@ def _run(run: Run) -> RunShown:
     )
 
 
-def _decision(response: FeedbackResponse | None) -> Decision | None:
+def _decision(response: FeedbackResponse | None) -> DecisionShown | None:
     if response is None:
         return None
-    return Decision(
+    return DecisionShown(
         response=response.response,
         who=response.who,
         source=Source(response.source),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from feedback.models import InboundComment, Listening, Webhook
+from feedback.models import CommentState, InboundComment, Listening, Webhook
 from runs.jobs import queue
 from runs.jobs.table import Job
 
@@ -25,9 +25,7 @@ def listen_to(repository: str) -> None:
 def catch_up(most: int = 100) -> None:
     """Queue what was heard and not acted on, and the repositories whose turn has come."""
     now = timezone.now()
-    waiting = InboundComment.objects.filter(
-        state=InboundComment.State.HEARD, heard_at__lt=now - _PATIENCE
-    )
+    waiting = InboundComment.objects.filter(state=CommentState.HEARD, heard_at__lt=now - _PATIENCE)
     for pk in list(waiting.values_list("pk", flat=True)[:most]):
         if waiting.filter(pk=pk).update(heard_at=now):
             queue.enqueue(Job.ACT_ON_COMMENT, pk)

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 from markdown_it.token import Token
 
-from runs.domain.values import cleaning
+from runs.domain.values import text as words
 
 MAX_CHARACTERS = 65_536  # of a comment, as GitHub has it
 MAX_NESTING = 20
@@ -23,7 +23,7 @@ _READER = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).en
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SpeechLine:
     """One line as its author wrote it, and what of it is said; block code says nothing."""
 
     text: str
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speech:
-    lines: tuple[Line, ...]
+    lines: tuple[SpeechLine, ...]
     is_whole: bool  # False when the comment was too long, too deep or too tangled to be read
 
 
@@ -48,7 +48,7 @@ def listen(comment: str) -> Speech:
     return Speech(lines=lines, is_whole=listener.is_whole and len(text) == len(kept))
 
 
-def joined(lines: Iterable[Line], of: Callable[[Line], str]) -> str:
+def joined(lines: Iterable[SpeechLine], of: Callable[[SpeechLine], str]) -> str:
     """Lines as one text; blocks that were apart stay apart."""
     text, last = "", 0
     for line in lines:
@@ -61,7 +61,7 @@ def joined(lines: Iterable[Line], of: Callable[[Line], str]) -> str:
 def visible(text: str) -> str:
     """A text with one kind of line end and without the characters nobody sees."""
     # A mention that was broken on purpose is none; GitHub does not see one either.
-    return cleaning.visible(text.replace("@\u200b", "@ "))
+    return words.visible(text.replace("@\u200b", "@ "))
 
 
 class _Listener:
@@ -75,9 +75,9 @@ class _Listener:
         self._marks = self._brackets = 0
         _READER.block.parse(text, _READER, self._references, self._tokens)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[SpeechLine]:
         quotes, before = 0, Token("", "", 0)
-        row: list[Line] | None = None
+        row: list[SpeechLine] | None = None
         for token in self._tokens:
             self.is_whole &= token.level < MAX_NESTING - 1
             quotes += token.nesting * token.type.startswith("blockquote")
@@ -97,27 +97,27 @@ class _Listener:
             if token.type != "paragraph_open":
                 before = token
 
-    def _block(self, token: Token, before: Token) -> list[Line]:
+    def _block(self, token: Token, before: Token) -> list[SpeechLine]:
         first, after = token.map or (0, 0)
         if token.type in ("fence", "code_block"):
             # As code is taken out of a list, it loses the list's indentation with it.
-            return [Line(text="", source=_block_code(token), first=first + 1, last=after)]
+            return [SpeechLine(text="", source=_block_code(token), first=first + 1, last=after)]
         if token.type == "list_item_close" and before.type == "list_item_open" and before.info:
             # "2." alone is an empty item of a list, and somebody's answer.
             first, after = before.map or (0, 0)
             number = f"{before.info}{before.markup}"
-            return [Line(text=number, source=number, first=first + 1, last=after)]
+            return [SpeechLine(text=number, source=number, first=first + 1, last=after)]
         if token.type != "inline" or not self._affords(token.content):
             return []
         return list(self._paragraph(token, before))
 
-    def _paragraph(self, token: Token, before: Token) -> Iterator[Line]:
+    def _paragraph(self, token: Token, before: Token) -> Iterator[SpeechLine]:
         first, after = token.map or (0, 0)
         mark = _mark(before)
         children: list[Token] = []
         _READER.inline.parse(token.content, _READER, self._references, children)
         for index, (text, source) in enumerate(_inline(children, self._html)):
-            yield Line(
+            yield SpeechLine(
                 text=text.strip(),
                 source=f"{'' if index else mark}{source.strip()}",
                 first=first + 1,
@@ -135,10 +135,10 @@ class _Listener:
         return False
 
 
-def _as_one(cells: list[Line]) -> Iterator[Line]:
+def _as_one(cells: list[SpeechLine]) -> Iterator[SpeechLine]:
     """The cells of a table's row are one line of the comment."""
     if cells:
-        yield Line(
+        yield SpeechLine(
             text=" | ".join(cell.text for cell in cells),
             source=" | ".join(cell.source for cell in cells),
             first=cells[0].first,

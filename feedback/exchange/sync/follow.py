@@ -13,24 +13,23 @@ from feedback.exchange.directories import BASES, Directory, hash_of, read_object
 from feedback.exchange.importing import keep_answer, keep_events, keep_request, storing
 from feedback.exchange.past_requests import Request
 from feedback.exchange.plain_files import names_in
-from feedback.exchange.standing import Standing, retell
+from feedback.exchange.standing import RunStanding, retell
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
 from feedback.requests.request_json import option_shape
 from feedback.requests.seal import seal_of
 from runs.domain.values.errors import FaberError, Invalid, Refused
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
 from runs.engine import artifacts
-from runs.engine.artifacts import Found
+from runs.engine.artifacts import FoundFile
 from runs.models import Artifact, Run
 from runs.workflow_files import library
 
-Status = FeedbackRequest.Status
 Known = tuple[str, int, datetime]
 
 
-class News(Enum):
+class DirectoryNews(Enum):
     """What a look at a directory brought."""
 
     NEW = "new"
@@ -38,7 +37,7 @@ class News(Enum):
     NONE = "none"
 
 
-def follow(found: Directory) -> News:
+def follow(found: Directory) -> DirectoryNews:
     """Bring the mirror of a directory up to date, or begin one."""
     root = work_tree_of(found.folder)
     standing = retell(
@@ -62,12 +61,12 @@ def follow(found: Directory) -> News:
     return news
 
 
-def _news(run: Run | None, found: Directory) -> News:
+def _news(run: Run | None, found: Directory) -> DirectoryNews:
     if run is None:
-        return News.NEW
+        return DirectoryNews.NEW
     before = (run.last_event_id, run.updated_at, run.status)
     now = (len(found.events), found.state.updated_at or run.updated_at, found.state.status.value)
-    return News.NONE if before == now else News.CHANGED
+    return DirectoryNews.NONE if before == now else DirectoryNews.CHANGED
 
 
 def standings() -> dict[str, Known]:
@@ -125,7 +124,7 @@ def _locked(found: Directory) -> Run | None:
     return run
 
 
-def _bring_up_to_date(run: Run, found: Directory, standing: Standing) -> None:
+def _bring_up_to_date(run: Run, found: Directory, standing: RunStanding) -> None:
     known = found.events[: run.last_event_id]
     if len(known) < run.last_event_id or hash_of(known) != run.last_event_hash:
         raise Refused("Its earlier events were changed; what is known here stays as it is.")
@@ -160,14 +159,14 @@ def _reconcile(run: Run, found: Directory, told: Sequence[Request]) -> None:
 
 def _close(row: FeedbackRequest, *, is_final: bool) -> None:
     """Nothing is asked any more, and nobody says what was answered."""
-    if row.status in (Status.CANCELLED, Status.SUPERSEDED):
+    if row.status in (RequestStatus.CANCELLED, RequestStatus.SUPERSEDED):
         return
     decision = row.decision
     if decision and not decision.is_held and not _is_due(decision):
         return  # its directory had the answer, and has forgotten it since
     if decision:
         overtake(decision, "the run does not ask it any more")
-    row.status = Status.CANCELLED if is_final else Status.SUPERSEDED
+    row.status = RequestStatus.CANCELLED if is_final else RequestStatus.SUPERSEDED
     row.closed_at = timezone.now()
     row.save(update_fields=["status", "closed_at"])
 
@@ -183,7 +182,7 @@ def _decided_there(row: FeedbackRequest, request: Request) -> None:
         said = f"{theirs.provided_by.get('user')} chose {theirs.response} before, in its directory"
         overtake(ours, said)
     keep_answer(row, theirs)
-    row.status, row.closed_at = Status.ANSWERED, theirs.received_at
+    row.status, row.closed_at = RequestStatus.ANSWERED, theirs.received_at
     row.save(update_fields=["status", "closed_at"])
 
 
@@ -193,10 +192,12 @@ def _still_asked(row: FeedbackRequest, request: Request, plan_hash: str) -> None
     if written and not written.is_due:
         # Another writer, who keeps no lock, has put an older state over it.
         WriteBack.objects.filter(pk=written.pk).update(is_due=True)
-    elif row.status != Status.PENDING and not written and not (decision and decision.is_held):
+    elif (
+        row.status != RequestStatus.PENDING and not written and not (decision and decision.is_held)
+    ):
         # Closed here and asked again there, with the same id: somebody restored a backup.
         row.responses.update(state=FeedbackResponse.State.RETRACTED)
-        row.status, row.closed_at = Status.PENDING, None
+        row.status, row.closed_at = RequestStatus.PENDING, None
     question = request.question
     before = (row.prompt, row.options, row.context)
     row.prompt, row.context = question.prompt, dict(question.context)
@@ -231,7 +232,7 @@ def _settle(row: WriteBack) -> None:
 # What a reviewer reads beside the question
 
 
-def _files_named(found: Directory, root: Path | None) -> tuple[Found, ...]:
+def _files_named(found: Directory, root: Path | None) -> tuple[FoundFile, ...]:
     asked = found.state.feedback_request
     if root is None or asked is None:
         return ()
@@ -245,9 +246,9 @@ def _files_named(found: Directory, root: Path | None) -> tuple[Found, ...]:
     return tuple(file for file in read if file.content is not None)
 
 
-def _show(run: Run, files: Sequence[Found]) -> None:
+def _show(run: Run, files: Sequence[FoundFile]) -> None:
     """Keep the files as revisions; a new one makes what reviewers saw before stale."""
-    asked = run.requests.filter(status=Status.PENDING).first()
+    asked = run.requests.filter(status=RequestStatus.PENDING).first()
     if asked is None or not files:
         return
     shown = [_revision(run, file) for file in files]
@@ -257,7 +258,7 @@ def _show(run: Run, files: Sequence[Found]) -> None:
         asked.save(update_fields=["seal"])
 
 
-def _revision(run: Run, file: Found) -> Artifact:
+def _revision(run: Run, file: FoundFile) -> Artifact:
     content = file.content or b""
     digest = hashlib.sha256(content).hexdigest()
     latest = run.revisions.filter(path=file.path).order_by("-revision").first()

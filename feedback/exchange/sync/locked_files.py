@@ -11,7 +11,7 @@ from pathlib import Path
 _PAUSE = 0.05
 
 
-class Busy(Exception):
+class FileBusy(Exception):
     """Somebody else is at work there."""
 
 
@@ -32,7 +32,7 @@ def locked(file: Path, *, patience: float) -> Iterator[None]:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 os.close(descriptor)
-                raise Busy(f"{lock.name} is held by somebody else") from None
+                raise FileBusy(f"{lock.name} is held by somebody else") from None
             time.sleep(_PAUSE)
         os.close(descriptor)
     try:

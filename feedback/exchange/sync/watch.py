@@ -10,12 +10,13 @@ from django.utils import timezone
 
 from feedback.exchange.directories import read_directory, runs_below
 from feedback.exchange.sync import follow, write_back
-from feedback.exchange.sync.follow import News
-from feedback.exchange.sync.locked_files import Busy
+from feedback.exchange.sync.follow import DirectoryNews
+from feedback.exchange.sync.locked_files import FileBusy
 from feedback.exchange.sync.write_back import TooLate
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
 from feedback.requests import answers
 from runs.domain.values.errors import FaberError, Invalid
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 from runs.terminal.layout import one_line
 
@@ -78,7 +79,7 @@ class Sync:
 
     def pending(self) -> list[str]:
         asked = FeedbackRequest.objects.filter(
-            run__mirrors__in=self._names(), status=FeedbackRequest.Status.PENDING
+            run__mirrors__in=self._names(), status=RequestStatus.PENDING
         )
         return list(asked.order_by("requested_at").values_list("request_id", flat=True))
 
@@ -107,8 +108,8 @@ class Sync:
             return
         if seen.refusal:
             self._say(f"{folder} can be read again.")
-        if news is not News.NONE:
-            self._tell(found.state.run_id, is_new=news is News.NEW)
+        if news is not DirectoryNews.NONE:
+            self._tell(found.state.run_id, is_new=news is DirectoryNews.NEW)
         shown = follow.files_shown(found, follow.work_tree_of(folder))
         seen.shown, seen.tries, seen.refusal = shown, 0, ""
         seen.mark = _mark(folder, shown) if shown else mark
@@ -126,7 +127,7 @@ class Sync:
     def _tell(self, run_id: str, *, is_new: bool) -> None:
         (self.done.new if is_new else self.done.followed).append(run_id)
         asked = FeedbackRequest.objects.filter(
-            run__run_id=run_id, status=FeedbackRequest.Status.PENDING
+            run__run_id=run_id, status=RequestStatus.PENDING
         ).first()
         run = Run.objects.only("status").get(run_id=run_id)
         is_asking = f"asks {asked.request_id}: {one_line(asked.prompt, 80)}" if asked else ""
@@ -156,7 +157,7 @@ class Sync:
                 write_back.write(row)
             except TooLate as late:
                 self._too_late(row, str(late))
-            except (Busy, FaberError, OSError) as error:
+            except (FileBusy, FaberError, OSError) as error:
                 self._put_off(row, str(error))
                 continue
             else:

@@ -12,7 +12,7 @@ from feedback.exchange.directories import read_object
 from feedback.exchange.plain_files import names_in, read_plain
 from feedback.exchange.sync import changes
 from feedback.exchange.sync.changes import Given, Json
-from feedback.exchange.sync.locked_files import Busy, back_up, create, locked, replace
+from feedback.exchange.sync.locked_files import FileBusy, back_up, create, locked, replace
 from feedback.models import FeedbackResponse, WriteBack
 from runs.domain.values import events
 from runs.domain.values.errors import Invalid, Problem
@@ -96,7 +96,7 @@ def _settled_number(counter: Path, names: list[str]) -> int:
     except Invalid:
         return last
     if text.isdecimal() and int(text) > last + 1 and _age(counter) < _SETTLED:
-        raise Busy("an event is being written")
+        raise FileBusy("an event is being written")
     return last
 
 
@@ -106,7 +106,7 @@ def _check_nobody_answers(folder: Path, names: list[str], given: Given) -> None:
         about = _metadata(file)
         is_about_it = about.get("request_id") == given.request_id
         if is_about_it and about.get("response") != given.response and _age(file) < _SETTLED:
-            raise Busy(f"{given.request_id} is being answered there")
+            raise FileBusy(f"{given.request_id} is being answered there")
 
 
 def _is_told(folder: Path, names: list[str], entry: Entry) -> bool:

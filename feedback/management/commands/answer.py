@@ -7,10 +7,9 @@ from feedback.requests.answers import Words
 from feedback.requests.request_json import request_shape
 from feedback.terminal.card import waits_for_sync
 from runs.jobs import heartbeat
-from runs.terminal import inputs
+from runs.terminal import identity, inputs
 from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import one_line
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -28,7 +27,7 @@ class Command(FaberCommand):
         response = answers.respond(
             options["request"],
             options["response"],
-            actor=git.cli_actor(),
+            actor=identity.cli_actor(),
             words=Words(comment=inputs.read_text(file) if file else options["comment"]),
         )
         request = response.request

@@ -54,7 +54,7 @@ def _verdict(found: list[str]) -> Reply:
 
 
 def _chosen(options: dict[str, Any]) -> QuerySet[FeedbackResponse]:
-    wanted = decisions.Wanted(
+    wanted = decisions.DecisionFilter(
         user=options["user"] or "",
         run=find_run(options["run"]) if options["run"] else None,
         since=_moment(options["since"]) if options["since"] else None,

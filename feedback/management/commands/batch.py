@@ -4,17 +4,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.batches import aggregate, answers, comment
+from feedback.batches import aggregate, answering, comment
 from feedback.terminal import start_options
 from runs.domain.planning.batch import Counts, Stop
 from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.engine import batches
 from runs.jobs import heartbeat
 from runs.models import Batch
-from runs.terminal import inputs
+from runs.terminal import identity, inputs
 from runs.terminal.console import AWAITING, DONE, FAILED, REFUSED, FaberCommand, Reply
 from runs.terminal.layout import clean
-from runs.workspaces import git
 
 LOOK_SECONDS = 1.0
 _UNSAID = argparse.SUPPRESS
@@ -53,7 +52,7 @@ class Command(FaberCommand):
                 return shown(batch)
 
     def _answer(self, batch: Batch, text: str) -> Reply:
-        results = answers.answer_text(batch, text, git.cli_actor())
+        results = answering.answer_text(batch, text, identity.cli_actor())
         if not results:
             raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
         if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
@@ -84,7 +83,7 @@ class Command(FaberCommand):
 
 
 def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
-    batch = batches.start(start_options.batch_wish_of(options), git.cli_actor())
+    batch = batches.start(start_options.batch_wish_of(options), identity.cli_actor())
     comment.tell(batch.pk)
     if not heartbeat.worker_is_alive():
         command.say("No worker is running; `faber up` or `faber work` starts one.")

@@ -6,9 +6,9 @@ from runs import engine
 from runs.domain.values.errors import Invalid, Problem
 from runs.engine.find import find_run
 from runs.record import run_json
+from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import run_line
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -23,6 +23,6 @@ class Command(FaberCommand):
         if not reason:
             raise Invalid([Problem("reason", "say why the run is cancelled")])
         run = find_run(options["run"])
-        actor = git.cli_actor()
+        actor = identity.cli_actor()
         shape = run_json.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
         return Reply(document=shape, text=run_line(shape))

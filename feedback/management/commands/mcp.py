@@ -36,16 +36,18 @@ With FABER_URL and FABER_TOKEN it calls that site; without them the site of this
             raise Refused("Set both FABER_URL and FABER_TOKEN, or neither for this machine's site.")
         run_id = os.environ.get("FABER_RUN_ID", "").strip()
         # Only now: the protocol's package takes a second to load.
-        from feedback.mcp import here, over_stdio, there  # noqa: PLC0415
+        from feedback.mcp import local_site, remote_site, stdio_transport  # noqa: PLC0415
 
         if url:
             try:
-                far = there.There(url, token)
+                far = remote_site.There(url, token)
             except ValueError as error:
                 raise Invalid([Problem("FABER_URL", str(error))]) from error
-            over_stdio.serve(far, patience=patience, run_id=run_id)
+            stdio_transport.serve(far, patience=patience, run_id=run_id)
         _check_site()
-        over_stdio.serve(here.Here(here.account_caller()), patience=patience, run_id=run_id)
+        stdio_transport.serve(
+            local_site.Here(local_site.account_caller()), patience=patience, run_id=run_id
+        )
 
 
 def _check_site() -> None:

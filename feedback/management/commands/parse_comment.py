@@ -1,6 +1,6 @@
 from typing import Any
 
-from feedback.channels.github.commands import Kind, parse
+from feedback.channels.github.commands import CommandKind, parse
 from runs.terminal import inputs
 from runs.terminal.console import FaberCommand, Reply, as_text
 
@@ -10,7 +10,7 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         command = parse(inputs.standard_text())
-        if command is None or command.kind is Kind.UNCLEAR:
+        if command is None or command.kind is CommandKind.UNCLEAR:
             if command:
                 self.say(command.reason)
             return Reply(document=None, text=as_text(None))

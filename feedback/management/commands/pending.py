@@ -5,9 +5,9 @@ from django.core.management.base import CommandParser
 from feedback.models import FeedbackRequest
 from feedback.requests.request_json import request_shapes
 from runs.accounts import permissions
-from runs.terminal import layout
+from runs.domain.values.status import RequestStatus
+from runs.terminal import identity, layout
 from runs.terminal.console import FaberCommand, Reply
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -18,9 +18,9 @@ class Command(FaberCommand):
         parser.add_argument("--mine", action="store_true", help="only those you may answer")
 
     def reply(self, **options: Any) -> Reply:
-        requests = FeedbackRequest.objects.filter(
-            status=FeedbackRequest.Status.PENDING
-        ).select_related("run__project", "delivery")
+        requests = FeedbackRequest.objects.filter(status=RequestStatus.PENDING).select_related(
+            "run__project", "delivery"
+        )
         if options["project"]:
             requests = requests.filter(run__project__name__iexact=options["project"])
         shown = list(requests.prefetch_related("responses"))
@@ -52,7 +52,7 @@ def _row(request: FeedbackRequest) -> tuple[object, ...]:
 
 
 def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:
-    actor = git.cli_actor()
+    actor = identity.cli_actor()
     return [
         request
         for request in requests

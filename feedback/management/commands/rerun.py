@@ -5,8 +5,8 @@ from django.core.management.base import CommandParser
 from feedback.terminal.session import Attendant
 from runs.engine import starting
 from runs.engine.find import find_run
+from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -20,7 +20,7 @@ class Command(FaberCommand):
         parser.add_argument("--phase", metavar="A,B", help="only these phases")
 
     def reply(self, **options: Any) -> Reply:
-        actor = git.cli_actor()
+        actor = identity.cli_actor()
         attendant = Attendant(actor, self.say, prompts=True)
         run, claim = starting.rerun(
             find_run(options["run"]),

@@ -2,15 +2,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from feedback.models import FeedbackRequest
 from feedback.terminal.card import waits_for_sync, where_to_answer
 from feedback.terminal.session import Attendant
 from runs.domain.values.errors import Refused
+from runs.domain.values.status import RequestStatus
 from runs.engine.find import find_run
 from runs.record import run_json
+from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
 from runs.terminal.layout import run_line
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -23,9 +23,9 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         run, response = find_run(options["run"]), options["response"]
-        actor = git.cli_actor()
+        actor = identity.cli_actor()
         attendant = Attendant(actor, self.say, prompts=False)
-        request = run.requests.filter(status=FeedbackRequest.Status.PENDING).first()
+        request = run.requests.filter(status=RequestStatus.PENDING).first()
         if run.is_foreign and not (request and response):
             raise Refused(f"Another FABER executes this run, in {run.mirrors}; resume it there.")
         if request and response is None:

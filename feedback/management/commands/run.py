@@ -9,8 +9,8 @@ from runs.engine import starting, turns
 from runs.jobs import heartbeat
 from runs.models import Run
 from runs.record import run_json, state_json
+from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
-from runs.workspaces import git
 
 
 class Command(FaberCommand):
@@ -23,7 +23,7 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         if start_options.is_for_many(options):
             return batch.started(self, options)
-        wish, actor = start_options.wish_of(options), git.cli_actor()
+        wish, actor = start_options.wish_of(options), identity.cli_actor()
         if options["detach"]:
             run, _ = starting.start(wish, actor)
             return self._detached(run)

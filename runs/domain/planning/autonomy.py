@@ -1,31 +1,10 @@
 """How much a run may put up with before it asks."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from runs.domain.responses.results import Result
 from runs.domain.responses.severity import Severity, severity_of
 from runs.domain.workflow.definition import Autonomy, AutonomyLevel, CheckIn, Tolerance
-
-
-class Defaults(NamedTuple):
-    check_in: CheckIn
-    warning_tolerance: Tolerance
-    error_tolerance: Tolerance
-
-
-_CAREFUL = Defaults(CheckIn.PER_STEP, Tolerance.NONE, Tolerance.NONE)
-_STANDARD = Defaults(CheckIn.PER_PHASE, Tolerance.LOW, Tolerance.NONE)
-
-# The levels, and the profiles by their own names; "autonomous" is both.
-_DEFAULTS: Mapping[str, Defaults] = {
-    AutonomyLevel.DRY_RUN: _CAREFUL,
-    AutonomyLevel.ASSIST: Defaults(CheckIn.PER_PHASE, Tolerance.NONE, Tolerance.NONE),
-    AutonomyLevel.GUARDED: _STANDARD,
-    AutonomyLevel.AUTONOMOUS: Defaults(CheckIn.END_ONLY, Tolerance.MEDIUM, Tolerance.LOW),
-    "conservative": _CAREFUL,
-    "standard": _STANDARD,
-}
 
 _GRAVITY: Mapping[str, int] = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
 _ALLOWANCE: Mapping[str, int] = {
@@ -34,10 +13,6 @@ _ALLOWANCE: Mapping[str, int] = {
     Tolerance.MEDIUM: 2,
     Tolerance.HIGH: 3,
 }
-
-
-def level_defaults(level: str) -> Defaults:
-    return _DEFAULTS.get(level, _STANDARD)
 
 
 def exceeds(severity: str, tolerance: str) -> bool:

@@ -39,7 +39,7 @@ _RECORDS = ("state", "raw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Overclaim:
     """One thing a response says that is not its to say."""
 
     place: str
@@ -49,7 +49,7 @@ class Claim:
         return f"{self.words} ({self.place})"
 
 
-def claims_in(result: Result, plan: Plan, at: int) -> tuple[Claim, ...]:
+def claims_in(result: Result, plan: Plan, at: int) -> tuple[Overclaim, ...]:
     """Everything a response says about other steps, or about the run, instead of its own step."""
     given = _Given(plan, at, is_failure=result.status is ResultStatus.FAILURE)
     found = [
@@ -65,7 +65,7 @@ def claims_in(result: Result, plan: Plan, at: int) -> tuple[Claim, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def refusal(result: Result, unit: Unit, claims: Iterable[Claim]) -> Result:
+def refusal(result: Result, unit: Unit, claims: Iterable[Overclaim]) -> Result:
     """What counts instead of a response that claims too much: a failure that says so."""
     said = [str(claim) for claim in claims]
     return refuted(
@@ -133,7 +133,7 @@ def _names(unit: Unit) -> frozenset[str]:
 
 def _claims(
     given: _Given, prefix: str, said: Mapping[str, object], *, of_run: bool = False
-) -> Iterator[Claim]:
+) -> Iterator[Overclaim]:
     for key, value in said.items():
         plain = re.sub(r"[\s_-]", "", key).casefold()
         if of_run and plain == "status":
@@ -141,7 +141,7 @@ def _claims(
         for keys, reads in _READERS:
             if plain in keys:
                 place = prefix + key[:40]
-                yield from (Claim(place=place, words=words) for words in reads(given, value))
+                yield from (Overclaim(place=place, words=words) for words in reads(given, value))
 
 
 def _another_step(given: _Given, value: object) -> Iterator[str]:

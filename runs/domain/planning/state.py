@@ -81,16 +81,6 @@ def fold(plan: Plan, documents: Iterable[Mapping[str, object]]) -> dict[Phase, P
     return phases
 
 
-def done_steps(phases: Mapping[Phase, PhaseState]) -> list[str]:
-    """Keys of the steps that are completed or skipped, in order."""
-    return [
-        f"{name}:{step.id}"
-        for name, phase in phases.items()
-        for step in phase.steps.values()
-        if step.status in ("completed", "skipped")
-    ]
-
-
 def _start_round(phases: Mapping[Phase, PhaseState]) -> None:
     for name in (Phase.BUILD, Phase.EVALUATE):
         if name in phases:

@@ -33,7 +33,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DiffRow:
     kind: Literal["same", "removed", "added"]
     old_line: int | None
     new_line: int | None
@@ -48,7 +48,7 @@ class Hunk:
     old_last: int
     new_first: int
     new_last: int
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
 
     def changed_lines(self) -> Iterator[tuple[int, int]]:
         """Old lines of each change; of an insertion, the text it was put between."""
@@ -94,7 +94,7 @@ class Difference:
         return next(row.new_line for row in hunk.rows if row.old_line == old_line)
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """Items of two sequences, of which the first were replaced by the second."""
 
     old_start: int
@@ -125,13 +125,13 @@ def compare(old: str, new: str) -> Difference:
     )
 
 
-def changes(old: Items, new: Items, effort: Effort) -> list[Change]:
+def changes(old: Items, new: Items, effort: Effort) -> list[TextChange]:
     """The stretches that differ, in order; between them the items are equal one by one."""
-    found: list[Change] = []
+    found: list[TextChange] = []
     old_start = new_start = 0
     for old_at, new_at in [*_equal_places(old, new, effort, rounds=3), (len(old), len(new))]:
         if (old_at, new_at) != (old_start, new_start):
-            found.append(Change(old_start, old_at, new_start, new_at))
+            found.append(TextChange(old_start, old_at, new_start, new_at))
         old_start, new_start = old_at + 1, new_at + 1
     return found
 
@@ -242,8 +242,8 @@ def _singles(items: Items) -> dict[Hashable, int]:
     return {item: at for at, item in enumerate(items) if counts[item] == 1}
 
 
-def _groups(found: list[Change]) -> list[list[Change]]:
-    groups: list[list[Change]] = []
+def _groups(found: list[TextChange]) -> list[list[TextChange]]:
+    groups: list[list[TextChange]] = []
     for change in found:
         if groups and change.old_start - groups[-1][-1].old_end <= 2 * _CONTEXT:
             groups[-1].append(change)
@@ -252,32 +252,34 @@ def _groups(found: list[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(group: list[Change], old: list[str], new: list[str], effort: Effort) -> Hunk:
+def _hunk(group: list[TextChange], old: list[str], new: list[str], effort: Effort) -> Hunk:
     lead = min(_CONTEXT, group[0].old_start)
     trail = min(_CONTEXT, len(old) - group[-1].old_end)
     old_at, new_at = group[0].old_start - lead, group[0].new_start - lead
     old_end, new_end = group[-1].old_end + trail, group[-1].new_end + trail
     span = {"old_first": old_at + 1, "old_last": old_end}
     span |= {"new_first": new_at + 1, "new_last": new_end}
-    rows: list[Row] = []
-    for change in [*group, Change(old_end, old_end, new_end, new_end)]:
+    rows: list[DiffRow] = []
+    for change in [*group, TextChange(old_end, old_end, new_end, new_end)]:
         for line in range(old_at + 1, change.old_start + 1):
             same, shifted = _whole(old[line - 1], is_marked=False), line + new_at - old_at
-            rows.append(Row(kind="same", old_line=line, new_line=shifted, pieces=same))
+            rows.append(DiffRow(kind="same", old_line=line, new_line=shifted, pieces=same))
         rows += _changed_rows(change, old, new, effort)
         old_at, new_at = change.old_end, change.new_end
     return Hunk(**span, rows=tuple(rows))
 
 
-def _changed_rows(change: Change, old: list[str], new: list[str], effort: Effort) -> Iterator[Row]:
+def _changed_rows(
+    change: TextChange, old: list[str], new: list[str], effort: Effort
+) -> Iterator[DiffRow]:
     old_places = range(change.old_start, change.old_end)
     new_places = range(change.new_start, change.new_end)
     lines = [old[at] for at in old_places], [new[at] for at in new_places]
     marked = [_word_marks(*pair, effort) for pair in zip_longest(*lines, fillvalue="")]
     for at, (pieces, _) in zip(old_places, marked, strict=False):
-        yield Row(kind="removed", old_line=at + 1, new_line=None, pieces=pieces)
+        yield DiffRow(kind="removed", old_line=at + 1, new_line=None, pieces=pieces)
     for at, (_, pieces) in zip(new_places, marked, strict=False):
-        yield Row(kind="added", old_line=None, new_line=at + 1, pieces=pieces)
+        yield DiffRow(kind="added", old_line=None, new_line=at + 1, pieces=pieces)
 
 
 def _word_marks(old: str, new: str, effort: Effort) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
@@ -294,6 +296,6 @@ def _whole(line: str, *, is_marked: bool) -> tuple[Piece, ...]:
     return (Piece(text=line, is_marked=is_marked),) if line else ()
 
 
-def _blank_lines(rows: Iterable[Row]) -> int:
+def _blank_lines(rows: Iterable[DiffRow]) -> int:
     filled = (any(piece.text.strip() for piece in row.pieces) for row in rows)
     return sum(1 for _ in takewhile(lambda is_filled: not is_filled, filled))

@@ -9,7 +9,6 @@ from runs.domain.values.errors import Invalid, Problem
 _NAME = r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _RUN_ID = re.compile(rf"{_NAME}/{_NAME}/{_UUID}")
-_REQUEST_ID = re.compile(r"fr-\d{8}-[0-9a-zA-Z]{3,}")
 _REMOTE = re.compile(r"(?:^[^/@]+@[^:/]+:|^\w+://[^/]+/)(?P<org>[^/]+)/(?P<name>.+?)(?:\.git)?/?$")
 _WORK_ID = re.compile(r"[A-Za-z0-9_-]{1,50}")
 
@@ -30,10 +29,6 @@ def is_run_id(text: str) -> bool:
 
 def make_request_id(at: datetime, random_bytes: bytes) -> str:
     return f"fr-{at:%Y%m%d}-{random_bytes[:3].hex()}"
-
-
-def is_request_id(text: str) -> bool:
-    return bool(_REQUEST_ID.fullmatch(text))
 
 
 def check_work_id(text: str) -> str:

@@ -52,6 +52,18 @@ class Gate(StrEnum):
     CHECK_IN = "check_in"
 
 
+class ItemKind(StrEnum):
+    """How much a reviewer means a line comment."""
+
+    MUST = "must"
+    SHOULD = "should"
+    QUESTION = "question"
+
+    @property
+    def label(self) -> str:
+        return "Question" if self is ItemKind.QUESTION else f"{self.value.capitalize()} change"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     value: str

@@ -5,6 +5,15 @@ from enum import StrEnum
 from runs.domain.values.errors import Refused
 
 
+class RequestStatus(StrEnum):
+    """How a request stands; only a pending one can be answered."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+
+
 class RunStatus(StrEnum):
     PENDING = "pending"
     IN_PROGRESS = "in_progress"

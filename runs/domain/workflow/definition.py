@@ -1,6 +1,5 @@
 """A workflow as its author wrote it: values only, checked when they are read."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -157,12 +156,6 @@ class WorkflowPhase(Value):
     max_retries: Annotated[int, Field(ge=0, le=10)] | None = None
     require_approval: bool | None = None
     result_handling: ResultHandling = ResultHandling()
-
-    def own_steps(self) -> Iterator[tuple[str, int, Step]]:
-        """Every step the file itself names, with the list and index it stands at."""
-        for key in ("pre_steps", "steps", "post_steps"):
-            for index, step in enumerate(getattr(self, key) or ()):
-                yield key, index, step
 
 
 class Workflow(Value):

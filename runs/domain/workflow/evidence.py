@@ -17,7 +17,7 @@ _PATHS = ("artifact", "file")
 _STAND_IN: Mapping[str, object] = {"commit": True}
 
 
-class Standing(StrEnum):
+class EvidenceStatus(StrEnum):
     FOUND = "found"
     MISSING = "missing"
     UNCHECKED = "unchecked"  # it could not be looked for on this machine
@@ -29,7 +29,7 @@ class Checked:
 
     kind: str
     wanted: str  # the path or the command; nothing for a commit
-    standing: Standing
+    standing: EvidenceStatus
     words: str
 
     def shape(self) -> dict[str, object]:
@@ -38,7 +38,7 @@ class Checked:
 
 def refusal(result: Result, key: str, checked: Iterable[Checked]) -> Result | None:
     """What counts instead of a success without its evidence; None when nothing is missing."""
-    missing = [piece.words for piece in checked if piece.standing is Standing.MISSING]
+    missing = [piece.words for piece in checked if piece.standing is EvidenceStatus.MISSING]
     if not missing:
         return None
     return refuted(

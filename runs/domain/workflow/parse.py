@@ -10,9 +10,8 @@ from pydantic import ValidationError
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.workflow.definition import Workflow
 from runs.domain.workflow.old_files import tidy
-from runs.domain.workflow.problems import Notes, place_of
+from runs.domain.workflow.problems import Notes, place_of, problems_of
 from runs.domain.workflow.rules import check_rules
-from runs.domain.workflow.sentences import problems_of
 
 MAX_DEPTH = 50
 

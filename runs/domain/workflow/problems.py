@@ -1,11 +1,43 @@
-"""Notes taken while a document is read: what is wrong and what is worth saying, and where."""
+"""What is wrong with a document, and what is worth saying: each a sentence at its place."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from runs.domain.values.errors import Problem
+from runs.domain.values.phases import Phase
+from runs.domain.workflow.definition import (
+    Agent,
+    Autonomy,
+    Evidence,
+    Hook,
+    Limits,
+    ResultHandling,
+    Step,
+    StepOption,
+    Workflow,
+    WorkflowPhase,
+)
 
 STEP_LISTS = ("pre_steps", "steps", "post_steps")
+Loc = tuple[str | int, ...]
+
+_MODEL_UNDER: Mapping[str, type[BaseModel]] = {
+    **dict.fromkeys(STEP_LISTS, Step),
+    "agent": Agent,
+    "evidence": Evidence,
+    "options": StepOption,
+    "result_handling": ResultHandling,
+    "autonomy": Autonomy,
+    "limits": Limits,
+}
+_PATTERNS = {
+    "id": "cannot be an id: use lower-case letters, digits, - and _, beginning with a letter",
+    "python": "cannot be a function: write module:function",
+}
 
 
 class Notes:
@@ -69,3 +101,104 @@ def _objects(place: str, value: object) -> Iterator[tuple[str, dict[str, object]
     for index, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, dict):
             yield place_of(place, index), item
+
+
+# What a model refused
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """Every refusal once; the two halves of "text or list" are one refusal."""
+    refused = [_problem(detail) for detail in error.errors(include_url=False)]
+    return list(dict.fromkeys(refused))
+
+
+def _problem(detail: ErrorDetails) -> Problem:
+    loc = detail["loc"]
+    if loc[-1:] == ("[key]",):
+        near = did_you_mean(detail["input"], Phase) or f"; the phases are {', '.join(Phase)}"
+        return Problem(place_of(*loc[:-1]), f"unknown phase{near}")
+    # A union adds the name of its half to the place.
+    for half in ("str", "tuple[str, ...]"):
+        if half in loc and loc[loc.index(half) - 1] == "run":
+            where = place_of(*loc[: loc.index(half)])
+            return Problem(where, "must be a string or a list of strings")
+    return Problem(place_of(*loc), _sentence(detail))
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    known = _SENTENCES.get(detail["type"])
+    # The library's own words are better than none for a refusal nobody thought of.
+    return known(detail) if known else detail["msg"]
+
+
+def _must_be(what: str) -> Callable[[ErrorDetails], str]:
+    return lambda detail: f"must be {what}, not {_kind(detail['input'])}"
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _unknown_key(detail: ErrorDetails) -> str:
+    *holder, key = detail["loc"]
+    return f"unknown key{did_you_mean(key, _model_at(tuple(holder)).model_fields)}"
+
+
+def _model_at(loc: Loc) -> type[BaseModel]:
+    names = [part for part in loc if isinstance(part, str)]
+    if not names:
+        return Workflow
+    if names[-1] in _MODEL_UNDER:
+        return _MODEL_UNDER[names[-1]]
+    return Hook if names[0] == "hooks" else WorkflowPhase
+
+
+def _accepted(detail: ErrorDetails) -> list[str]:
+    return re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))
+
+
+def _choice(detail: ErrorDetails) -> str:
+    accepted = _accepted(detail)
+    near = did_you_mean(detail["input"], accepted, lead="; ")
+    return f"must be one of {', '.join(accepted)}{near}"
+
+
+def _pattern(detail: ErrorDetails) -> str:
+    said = _PATTERNS.get(str(detail["loc"][-1]), "does not have the form it must have")
+    return f"{detail['input']!r} {said}"
+
+
+def _bound(words: str, limit: str) -> Callable[[ErrorDetails], str]:
+    return lambda detail: f"must be {words} {detail['ctx'][limit]}"
+
+
+_SENTENCES: Mapping[str, Callable[[ErrorDetails], str]] = {
+    "missing": lambda _: "missing key",
+    "extra_forbidden": _unknown_key,
+    "enum": _choice,
+    "literal_error": _choice,
+    "string_type": _must_be("a string"),
+    "bool_type": _must_be("true or false"),
+    "int_type": _must_be("a whole number"),
+    "tuple_type": _must_be("a list"),
+    "dict_type": _must_be("an object"),
+    "model_type": _must_be("an object"),
+    "string_pattern_mismatch": _pattern,
+    "string_too_short": lambda _: "must not be empty",
+    "string_too_long": lambda detail: f"is longer than {detail['ctx']['max_length']} characters",
+    "greater_than_equal": _bound("at least", "ge"),
+    "less_than_equal": _bound("at most", "le"),
+    "value_error": lambda detail: str(detail["ctx"]["error"]),
+}

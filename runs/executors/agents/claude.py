@@ -10,8 +10,8 @@ from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.responses.schema import SKILL_RESPONSE
 from runs.domain.values.redaction import redact
 from runs.executors.agents.adapters import Call, Said, has, session_name
-from runs.executors.answers import agent_answer, last_envelope, opened, words_of_error
 from runs.executors.orders import Outcome
+from runs.executors.printed_response import agent_answer, last_envelope, opened, words_of_error
 
 SCHEMA = json.dumps(SKILL_RESPONSE, separators=(",", ":"))
 # Linux takes no argument of 128 KiB; what is longer stands in the prompt alone.

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
 from runs.executors.agents.adapters import Call, Said, has, session_name
-from runs.executors.answers import agent_answer, no_answer, reported_error
 from runs.executors.orders import Outcome
+from runs.executors.printed_response import agent_answer, no_answer, reported_error
 
 _REFUSAL = re.compile("no rollout found|no saved session found", re.IGNORECASE)
 

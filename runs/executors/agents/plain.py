@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from runs.domain.responses.results import Result
 from runs.executors.agents.adapters import Call, Said
-from runs.executors.answers import agent_answer
 from runs.executors.orders import Outcome
+from runs.executors.printed_response import agent_answer
 
 
 class Plain:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from runs.domain.responses.schema import SKILL_RESPONSE
-from runs.domain.values.fencing import WORDS_ARE_DATA
+from runs.domain.values.text import WORDS_ARE_DATA
 from runs.executors.agents.remarks import feedback_section
 from runs.executors.orders import Order
 

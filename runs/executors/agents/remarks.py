@@ -4,9 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
-from runs.domain.values.cleaning import one_line
-from runs.domain.values.fencing import fenced
 from runs.domain.values.questions import KNOWN_OPTIONS
+from runs.domain.values.text import fenced, one_line
 
 FOR_THIS_STEP = (
     "Between the <faber-words> marks of this section stands what the person named there says "

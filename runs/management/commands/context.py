@@ -2,11 +2,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from runs.context import history
+from runs.context import reader
 from runs.domain.values.errors import Invalid, Problem
 from runs.engine.find import find_run
 from runs.models import Run
-from runs.terminal import packages
+from runs.terminal import context
 from runs.terminal.console import FaberCommand, Reply
 from runs.worker import replay
 
@@ -33,18 +33,18 @@ class Command(FaberCommand):
         number = _number(run) if options["package"] is None else options["package"]
         if options["replay"]:
             shown = replay.replay(run, number)
-            return Reply(document=shown.shape(), text=packages.replay_text(run.run_id, shown))
-        package = history.package_of(run, number)
+            return Reply(document=shown.shape(), text=context.replay_text(run.run_id, shown))
+        package = reader.package_of(run, number)
         return Reply(
             document=package.document,
-            text=packages.package_text(run.run_id, package, colour=self.in_colour),
+            text=context.package_text(run.run_id, package, colour=self.in_colour),
         )
 
     def _difference(self, run: Run, old: int, new: int) -> Reply:
-        found = history.compared(run, old, new)
+        found = reader.compared(run, old, new)
         return Reply(
             document={"from": old, "to": new, **found.shape()},
-            text=packages.comparison_text(old, new, found, colour=self.in_colour),
+            text=context.comparison_text(old, new, found, colour=self.in_colour),
         )
 
 

@@ -11,9 +11,8 @@ from runs.models import Project
 from runs.pages.projects import settings
 from runs.pages.projects.forms import ProjectForm
 from runs.pages.projects.settings import KEYS
-from runs.terminal import layout
+from runs.terminal import identity, layout
 from runs.terminal.console import FaberCommand, Reply
-from runs.workspaces import git
 
 _WORDS = {True: ("yes", "true", "on", "1"), False: ("no", "false", "off", "0", "")}
 _LABEL = max(map(len, KEYS)) + 2
@@ -40,7 +39,7 @@ class Command(FaberCommand):
                 raise Invalid([Problem("NAME", "say whose settings to change, as ORG/NAME")])
             return self._listed()
         if wanted:
-            permissions.check_may_operate(git.cli_actor())
+            permissions.check_may_operate(identity.cli_actor())
             _change(options["name"], _pairs(wanted))
         project = settings.find(options["name"])
         shape = settings.shape(project)

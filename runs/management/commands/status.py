@@ -5,7 +5,7 @@ from django.utils.dateparse import parse_datetime
 
 from runs.engine import turns
 from runs.engine.find import find_run
-from runs.engine.turns import Wait
+from runs.engine.turns import TurnWait
 from runs.models import Run
 from runs.record import run_json
 from runs.terminal import layout
@@ -41,7 +41,7 @@ class Command(FaberCommand):
             colour=self.in_colour,
         )
 
-    def _row(self, shape: dict[str, Any], wait: Wait | None) -> tuple[object, ...]:
+    def _row(self, shape: dict[str, Any], wait: TurnWait | None) -> tuple[object, ...]:
         began = parse_datetime(shape["created_at"])
         return (
             shape["run_id"].rpartition("/")[2][:8],

@@ -6,7 +6,7 @@ from django import forms
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.pages.lists import listing
-from runs.pages.lists.listing import Wanted
+from runs.pages.lists.listing import RunFilter
 
 PERIODS = {"1": "Last day", "7": "Last week", "30": "Last 30 days", "90": "Last 90 days"}
 
@@ -70,10 +70,10 @@ class SearchForm(forms.Form):
         ask_once(self)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RunFilter:
         self.is_valid()
         said = self.cleaned_data
-        return Wanted(
+        return RunFilter(
             text=said.get("q", ""),
             status=said.get("status", ""),
             project=said.get("project", ""),
@@ -86,11 +86,3 @@ class SearchForm(forms.Form):
     @property
     def menus(self) -> list[forms.BoundField]:
         return [self[name] for name in ("project", "workflow", "by", "phase", "days")]
-
-
-class CancelForm(forms.Form):
-    reason = forms.CharField(
-        label="Reason",
-        max_length=500,
-        error_messages={"required": "Say why the run is cancelled."},
-    )

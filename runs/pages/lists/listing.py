@@ -21,7 +21,7 @@ _HEAVY = ("plan", "inputs", "environment", "approvals", "prompt", "artifacts", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunFilter:
     """Which runs somebody wants to see; what is empty does not narrow."""
 
     text: str = ""
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chip:
+class StatusChip:
     """A status with the number of runs that have it, as a link of the list."""
 
     value: str
@@ -52,9 +52,9 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class RunList:
     leaf: Page[Run]
-    chips: list[Chip]
+    chips: list[StatusChip]
     everything: int  # of any status
     version: str
     is_live: bool
@@ -83,7 +83,7 @@ class _Counted(_Pages):
         return self._total
 
 
-def listed(wanted: Wanted, number: str) -> Listed:
+def listed(wanted: RunFilter, number: str) -> RunList:
     version = newest()
     counts = counted(wanted)
     total = counts.get(wanted.status, 0) if wanted.status else sum(counts.values())
@@ -92,7 +92,7 @@ def listed(wanted: Wanted, number: str) -> Listed:
     first = PER_PAGE * (leaf.number - 1)
     leaf.object_list = list(_whole(runs[first : first + PER_PAGE])) if total else []
     waiting = [run.project for run in leaf.object_list if run.state is RunStatus.PENDING]
-    return Listed(
+    return RunList(
         leaf=leaf,
         chips=_chips(counts, wanted.status),
         everything=sum(counts.values()),
@@ -108,7 +108,7 @@ def newest() -> str:
     return str(known or 0)
 
 
-def found(wanted: Wanted) -> QuerySet[Run]:
+def found(wanted: RunFilter) -> QuerySet[Run]:
     """The runs, newest first; asked for their keys alone, one index answers."""
     runs = _narrowed(wanted)
     if wanted.status:
@@ -122,7 +122,7 @@ def _whole(runs: QuerySet[Run]) -> QuerySet[Run]:
     return rows.defer(*_HEAVY).order_by("-created_at", "-id")
 
 
-def counted(wanted: Wanted) -> Mapping[str, int]:
+def counted(wanted: RunFilter) -> Mapping[str, int]:
     """How many runs have each status, whichever of them is looked at."""
     rows = _narrowed(wanted).order_by().values_list("status").annotate(Count("pk"))
     return dict(rows)
@@ -151,7 +151,7 @@ def _names(field: str) -> list[str]:
     return list(names[:OFFERED])
 
 
-def _narrowed(wanted: Wanted) -> QuerySet[Run]:
+def _narrowed(wanted: RunFilter) -> QuerySet[Run]:
     exact = {
         "project__name": wanted.project,
         "workflow_id": wanted.workflow,
@@ -176,9 +176,9 @@ def _said(text: str) -> Q:
     )
 
 
-def _chips(counts: Mapping[str, int], chosen: str) -> list[Chip]:
+def _chips(counts: Mapping[str, int], chosen: str) -> list[StatusChip]:
     return [
-        Chip(
+        StatusChip(
             value=status.value,
             label=status.label.capitalize(),
             count=counts.get(status.value, 0),

@@ -26,7 +26,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class OutputShown:
     run: Run
     attempt: StepAttempt
     title: str
@@ -45,10 +45,10 @@ class Printed:
         return f"{self.attempt.status}-{sum(stream.length for stream in self.streams)}"
 
 
-def printed(run: Run, attempt_pk: int) -> Printed:
+def output_of(run: Run, attempt_pk: int) -> OutputShown:
     attempt = _attempt(run, attempt_pk)
     keys = {unit.key: unit.step.title for unit in run.frozen_plan.units}
-    return Printed(
+    return OutputShown(
         run=run,
         attempt=attempt,
         title=keys.get(attempt.key, attempt.step),

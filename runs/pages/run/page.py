@@ -8,8 +8,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from runs.accounts import permissions
-from runs.context import history
-from runs.context.history import Told
+from runs.context import reader
+from runs.context.reader import PackageTold
 from runs.domain.responses import usage
 from runs.domain.values.actors import Actor
 from runs.domain.values.status import RunStatus
@@ -18,10 +18,9 @@ from runs.engine import conformance
 from runs.engine.conformance import Conformance
 from runs.jobs import heartbeat
 from runs.models import Artifact, Run, StepAttempt, StepOutput
-from runs.pages.run import place as whereabouts
 from runs.pages.run import timeline
 from runs.pages.run.event_log import Chronicle, chronicle
-from runs.pages.run.place import Whereabouts
+from runs.pages.run.place import RunPlace, place_of
 from runs.pages.run.timeline import PhaseShown
 from runs.ports import asker
 from runs.record import state_json
@@ -30,7 +29,7 @@ LONGEST_CHAIN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class LiveProgress:
     """Where a run stands now, as far as a small part of a page can tell."""
 
     run: Run
@@ -85,15 +84,15 @@ class FileKept:
 class RunShown:
     """Everything on the page of one run."""
 
-    progress: Progress
+    progress: LiveProgress
     conformance: Conformance
     decisions: Sequence[Mapping[str, object]]
     files: Sequence[FileKept]
-    packages: Sequence[Told]  # newest first
+    packages: Sequence[PackageTold]  # newest first
     chronicle: Chronicle
     earlier: Sequence[Run]  # what this run repeats, the first one first
     later: Sequence[Run]
-    place: Whereabouts
+    place: RunPlace
     may_steer: bool
 
 
@@ -107,12 +106,12 @@ def version(run: Run) -> str:
     return version_of(run, state_json.open_attempt(run))
 
 
-def progress_of(run: Run) -> Progress:
+def progress_of(run: Run) -> LiveProgress:
     return _progress(run, _attempts(run), asker().decisions(run))
 
 
-def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -> RunShown:
-    decisions, packages = asker().decisions(run), history.listed(run)
+def page_of(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -> RunShown:
+    decisions, packages = asker().decisions(run), reader.listed(run)
     return RunShown(
         progress=_progress(run, _attempts(run), decisions, packages),
         conformance=conformance.shown_of(run),
@@ -122,7 +121,7 @@ def shown(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False) -
         chronicle=chronicle(run, kind=kind, everything=all_events),
         earlier=_earlier(run),
         later=list(_named().filter(rerun_of=run).order_by("pk")),
-        place=whereabouts.of(run, actor),
+        place=place_of(run, actor),
         may_steer=not run.is_foreign and permissions.may_steer(actor, run),
     )
 
@@ -131,11 +130,11 @@ def _progress(
     run: Run,
     attempts: Sequence[StepAttempt],
     decisions: Sequence[Mapping[str, object]],
-    packages: Sequence[Told] = (),
-) -> Progress:
+    packages: Sequence[PackageTold] = (),
+) -> LiveProgress:
     attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
     numbers = {each.attempt.pk: each.number for each in packages}
-    return Progress(
+    return LiveProgress(
         run=run,
         unit=None if run.state is RunStatus.COMPLETED else run.unit,
         phases=timeline.phases_of(run, attempts, decisions, now=timezone.now(), packages=numbers),

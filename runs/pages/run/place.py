@@ -5,26 +5,26 @@ from dataclasses import dataclass
 
 from runs.accounts import permissions
 from runs.domain.values.actors import Actor
-from runs.engine import neighbours, turns
-from runs.engine.turns import Wait
+from runs.engine import turns
+from runs.engine.turns import TurnWait
 from runs.models import Run
 from runs.workspaces import worktrees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whereabouts:
-    wait: Wait | None
+class RunPlace:
+    wait: TurnWait | None
     others: Sequence[Run]  # unfinished, in the same folder
     branch: str  # of its own worktree, if it has one
     has_worktree: bool  # now, on this machine
     may_remove: bool
 
 
-def of(run: Run, actor: Actor) -> Whereabouts:
+def place_of(run: Run, actor: Actor) -> RunPlace:
     has_worktree = worktrees.is_there(run)
-    return Whereabouts(
+    return RunPlace(
         wait=turns.wait_of(run),
-        others=neighbours.of(run),
+        others=turns.neighbours(run),
         branch=worktrees.branch_of(run) if run.worktree_of else "",
         has_worktree=has_worktree,
         may_remove=has_worktree and run.state.is_final and permissions.may_operate(actor),

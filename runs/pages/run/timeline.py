@@ -51,7 +51,7 @@ class AttemptShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class DecisionWait:
     """The time a step stood still because a person was asked."""
 
     request_id: str
@@ -66,7 +66,7 @@ class StepShown:
     kind: str = ""  # empty for a step of the plan
     description: str = ""
     attempts: Sequence[AttemptShown] = ()
-    waits: Sequence[Wait] = ()
+    waits: Sequence[DecisionWait] = ()
 
     @property
     def last(self) -> AttemptShown | None:
@@ -138,8 +138,8 @@ def _duration(attempt: StepAttempt, now: datetime) -> int | None:
     return attempt.duration_ms
 
 
-def _waits(decisions: Iterable[Decision], now: datetime) -> dict[str, list[Wait]]:
-    waits: dict[str, list[Wait]] = defaultdict(list)
+def _waits(decisions: Iterable[Decision], now: datetime) -> dict[str, list[DecisionWait]]:
+    waits: dict[str, list[DecisionWait]] = defaultdict(list)
     for decision in decisions:
         point, given = decision["resume_point"], decision["response"]
         asked = parse_datetime(str(decision["requested_at"]))
@@ -147,7 +147,7 @@ def _waits(decisions: Iterable[Decision], now: datetime) -> dict[str, list[Wait]
         told = given.get("received_at") if isinstance(given, Mapping) else None
         until = now if is_open else parse_datetime(str(told or ""))
         if asked and until and isinstance(point, Mapping):
-            wait = Wait(
+            wait = DecisionWait(
                 request_id=str(decision["request_id"]),
                 duration_ms=_between(asked, until),
                 is_open=is_open,
@@ -165,7 +165,7 @@ def _phase(
     phase: PlannedPhase,
     state: PhaseState,
     made: Mapping[str, list[AttemptShown]],
-    waits: Mapping[str, list[Wait]],
+    waits: Mapping[str, list[DecisionWait]],
 ) -> PhaseShown:
     here = run.unit if run.unit and run.unit.phase is phase.name else None
     planned = [
@@ -187,7 +187,7 @@ def _planned(
     unit: Unit,
     states: Mapping[str, StepState],
     attempts: Sequence[AttemptShown],
-    waits: Sequence[Wait],
+    waits: Sequence[DecisionWait],
 ) -> StepShown:
     if unit.is_hook:
         status = _of_hook(attempts)

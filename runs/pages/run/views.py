@@ -1,4 +1,4 @@
-"""Pages of runs."""
+"""Pages of one run, and what can be done with it there."""
 
 from typing import Any
 
@@ -6,14 +6,12 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import resolve_url
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import push_url
 
 from runs import engine
 from runs.accounts import permissions, users
 from runs.engine import starting
 from runs.engine.find import find_run
 from runs.models import Run
-from runs.pages.addresses import chosen
 from runs.pages.http import (
     STOP_POLLING,
     PageRequest,
@@ -24,33 +22,12 @@ from runs.pages.http import (
     page,
     refusing,
 )
-from runs.pages.lists import listing
-from runs.pages.lists.filters import CancelForm, SearchForm
-from runs.pages.run import artifact as files
-from runs.pages.run import output as printed
-from runs.pages.run import page as showing
+from runs.pages.run.artifact import file_of
+from runs.pages.run.forms import CancelForm
+from runs.pages.run.output import output_of, whole
+from runs.pages.run.page import page_of, progress_of, version
 from runs.record import state_json
 from runs.workspaces import worktrees
-
-
-@require_safe
-def run_list(request: PageRequest) -> HttpResponse:
-    """The list; a poll names the version it has and a search does not."""
-    seen = request.GET.get("v")
-    if request.htmx and seen == listing.newest():
-        return nothing_new()
-    form = SearchForm(request.GET, auto_id="%s")
-    wanted = form.wanted
-    listed = listing.listed(wanted, request.GET.get("page", ""))
-    context = {
-        "form": form,
-        "listed": listed,
-        "leaf": listed.leaf,
-        "is_narrowed": bool(wanted),
-        "may_start": permissions.may_start(users.actor_of(request.user)),
-    }
-    response = page(request, "runs/list.html", context, part="news")
-    return push_url(response, chosen(request)) if request.htmx and not seen else response
 
 
 @require_safe
@@ -80,14 +57,14 @@ def artifact(_request: PageRequest, run_id: str, revision: int, path: str) -> Ht
 def file_page(request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
     run = find_run(run_id)
     source = request.GET.get("view") == "source"
-    shown = files.file_of(run, revision, path, source=source)
+    shown = file_of(run, revision, path, source=source)
     return page(request, "runs/file.html", {"run": run, "file": shown, "is_source": source})
 
 
 @require_safe
 @refusing
 def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
-    shown = printed.printed(find_run(run_id), attempt_pk)
+    shown = output_of(find_run(run_id), attempt_pk)
     if request.htmx and request.GET.get("v") == shown.version:
         return nothing_new()
     status = 200 if shown.goes_on or not request.htmx else STOP_POLLING
@@ -97,7 +74,7 @@ def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
 @require_safe
 @refusing
 def output_file(_request: PageRequest, run_id: str, attempt_pk: int, stream: str) -> HttpResponse:
-    text, name = printed.whole(find_run(run_id), attempt_pk, stream)
+    text, name = whole(find_run(run_id), attempt_pk, stream)
     # A browser saves it and never runs it, whatever the step printed.
     headers = {
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
@@ -143,11 +120,11 @@ def remove_worktree(request: PageRequest, run_id: str) -> HttpResponse:
 
 def _news(request: PageRequest, run: Run) -> HttpResponse:
     """What changed since the version the page shows; polling stops when the run rests."""
-    if request.GET.get("v") == showing.version(run):
+    if request.GET.get("v") == version(run):
         return nothing_new()
     status = STOP_POLLING if run.rests else 200
     if request.htmx.target == "progress":
-        context = {"progress": showing.progress_of(run)}
+        context = {"progress": progress_of(run)}
         return page(request, "runs/_progress.html", context, status=status)
     return page(request, "runs/run.html", _everything(request, run), part="live", status=status)
 
@@ -158,7 +135,7 @@ def _everything(
     actor = users.actor_of(request.user)
     kind, all_events = request.GET.get("kind", ""), request.GET.get("events") == "all"
     return {
-        "shown": showing.shown(run, actor, kind=kind, all_events=all_events),
+        "shown": page_of(run, actor, kind=kind, all_events=all_events),
         "run": run,
         "all_events": all_events,
         "cancel_form": cancel_form or CancelForm(),

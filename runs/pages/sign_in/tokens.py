@@ -29,7 +29,7 @@ _LASTS = {"30": "30 days", "90": "90 days", "365": "A year", "": "Until it is re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class TokenListed:
     """A token as the page shows it."""
 
     token: AccessToken
@@ -118,7 +118,7 @@ def token_revoke(request: PageRequest, pk: int) -> HttpResponse:
 
 def _shown(request: PageRequest, form: TokenForm, status: int = 200, **more: Any) -> HttpResponse:
     now, own = timezone.now(), AccessToken.objects.filter(user=request.user).order_by("name")
-    listed = [Listed(token=token, now=now) for token in own]
+    listed = [TokenListed(token=token, now=now) for token in own]
     context = {
         "form": form,
         "working": [each for each in listed if each.works],

@@ -9,10 +9,10 @@ from django.conf import settings
 
 from runs.domain.planning.batch import MOST_AT_ONCE, listed
 from runs.domain.workflow.definition import AutonomyLevel
-from runs.engine import neighbours, starting
+from runs.engine import starting, turns
 from runs.engine.batches import AT_ONCE, BatchWish
-from runs.engine.neighbours import Busy
 from runs.engine.starting import Wish
+from runs.engine.turns import BusyProject
 from runs.models import Project
 from runs.workflow_files import library
 from runs.workflow_files.documents import EXTENSIONS
@@ -77,8 +77,8 @@ class StartForm(forms.Form):
         return sorted(known | set(library.known_workflows(None)))
 
     @property
-    def busy(self) -> list[Busy]:
-        return neighbours.busy(self.projects)
+    def busy(self) -> list[BusyProject]:
+        return turns.busy(self.projects)
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from feedback.batches.answer_lines import Answer, Outcome, listed, read
+from feedback.batches.answer_lines import BatchAnswer, LineOutcome, listed, read
 from runs.domain.planning.batch import Member
 from runs.domain.values.questions import SKIP_QUESTION, FeedbackType
 from runs.domain.values.status import RunStatus
@@ -25,7 +25,7 @@ def outcomes(text: str, members: list[Member]) -> list[tuple[int, str, str]]:
     ]
 
 
-def only(text: str, members: list[Member]) -> Answer:
+def only(text: str, members: list[Member]) -> BatchAnswer:
     (answer,) = read(text, members)
     return answer
 
@@ -78,7 +78,7 @@ def test_every_way_to_name_a_run_and_its_option(line: str) -> None:
 def test_a_line_that_cannot_be_read_says_how_to_write_it(line: str) -> None:
     answer = only(line, golden())
 
-    assert answer.refused is Outcome.UNREADABLE
+    assert answer.refused is LineOutcome.UNREADABLE
     assert "write it like `#124: approve`" in answer.message
 
 
@@ -113,7 +113,7 @@ def test_an_option_of_several_words_is_taken_whole() -> None:
 def test_changes_without_words_are_refused() -> None:
     answer = only("#124: request_changes", golden())
 
-    assert answer.refused is Outcome.INVALID_RESPONSE
+    assert answer.refused is LineOutcome.INVALID_RESPONSE
     assert "say what should change" in answer.message
 
 
@@ -130,7 +130,7 @@ def test_two_runs_on_one_work_id_are_refused_with_both_ids() -> None:
 
     answer = only("#124: approve", [first, second])
 
-    assert answer.refused is Outcome.AMBIGUOUS
+    assert answer.refused is LineOutcome.AMBIGUOUS
     assert answer.run_id == ""
     assert first.run_id in answer.message
     assert second.run_id in answer.message
@@ -138,14 +138,14 @@ def test_two_runs_on_one_work_id_are_refused_with_both_ids() -> None:
 
 
 def test_a_prefix_that_fits_several_runs_is_ambiguous() -> None:
-    assert only("00000000: approve", golden()).refused is Outcome.AMBIGUOUS
-    assert only("0000000: approve", golden()).refused is Outcome.UNKNOWN_RUN
+    assert only("00000000: approve", golden()).refused is LineOutcome.AMBIGUOUS
+    assert only("0000000: approve", golden()).refused is LineOutcome.UNKNOWN_RUN
 
 
 def test_a_work_id_that_is_also_the_beginning_of_a_uuid_is_ambiguous() -> None:
     other = replace(golden()[1], work_id="00000000", run_id="acme/app/11111111-" + "0" * 27)
 
-    assert only("00000000: approve", [other, golden()[2]]).refused is Outcome.AMBIGUOUS
+    assert only("00000000: approve", [other, golden()[2]]).refused is LineOutcome.AMBIGUOUS
 
 
 def test_a_contradiction_counts_for_nothing() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedback.batches import comment as batch_telling
+from feedback.batches.comment import tell
 from feedback.models import Delivery
 from tests import batches as b
 from tests import factories as f
@@ -28,8 +28,8 @@ def test_one_comment_is_posted_and_then_edited(github: FakeGitHub) -> None:
     batch = b.new_batch(issue=str(ISSUE))
     run = b.asks(batch, "approval", "x1", prompt="Fine, @everybody?\n```\n<b>")
 
-    batch_telling.tell(batch.pk)
-    batch_telling.tell(batch.pk)
+    tell(batch.pk)
+    tell(batch.pk)
     work_off()
     (body,) = told(github)
     assert f"/batches/{batch.batch_id}/" in body
@@ -44,7 +44,7 @@ def test_one_comment_is_posted_and_then_edited(github: FakeGitHub) -> None:
 
 
 def test_a_batch_without_an_issue_is_not_told_of() -> None:
-    assert batch_telling.tell(b.new_batch().pk) is False
+    assert tell(b.new_batch().pk) is False
     assert not Delivery.objects.exists()
 
 

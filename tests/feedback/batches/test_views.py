@@ -12,8 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from feedback.batches import aggregate
-from feedback.batches import news as batch_news
 from feedback.batches import page as batch_desk
+from feedback.batches.news import version_of
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import users
 from runs.domain.values.actors import Role
@@ -154,7 +154,7 @@ def test_sending_nothing_says_so(batch: Batch, client: Client) -> None:
 def test_the_same_for_all_of_a_kind_is_filled_in_and_not_sent(batch: Batch, client: Client) -> None:
     runs = [b.asks(batch, "approval", str(n)) for n in range(3)]
     other = b.asks(batch, "review", "9")
-    shown = batch_desk.desk(batch, users.actor_of(User.objects.get()))
+    shown = batch_desk.desk_of(batch, users.actor_of(User.objects.get()))
     (kind,) = shown.kinds
     assert (kind.label, kind.count) == ("Approval", 3)
 
@@ -213,7 +213,7 @@ def test_a_failed_run_is_retried_by_those_who_may(batch: Batch, client: Client, 
 def test_one_card_answers_the_runs_that_are_ticked(batch: Batch, client: Client) -> None:
     runs = [b.asks(batch, "clarification", str(n)) for n in range(4)]
     other = b.asks(batch, "clarification", "9", prompt="Which colour?")
-    shown = batch_desk.desk(batch, users.actor_of(User.objects.get()))
+    shown = batch_desk.desk_of(batch, users.actor_of(User.objects.get()))
     (card,) = shown.cards
     assert [tick.row.run.pk for tick in card.ticks] == [run.pk for run in runs]
 
@@ -281,7 +281,7 @@ def test_news_is_only_what_changed(batch: Batch, client: Client) -> None:
     runs = [b.asks(batch, "approval", str(n)) for n in range(3)]
     quiet = Run.objects.filter(batch=batch).exclude(pk=runs[1].pk)
     quiet.update(updated_at="2026-01-01T00:00:00Z")
-    version = batch_news.version_of(batch)
+    version = version_of(batch)
 
     still = client.get(address(batch, f"?v={version}"), headers=HTMX)
     assert (still.status_code, still.content) == (204, b"")

@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from feedback.desk import review
-from feedback.desk.review import Place
+from feedback.desk.review import LinePlace
 from feedback.models import Draft, FeedbackRequest, FeedbackResponse, ReviewComment
 from feedback.requests.answers import Words, respond
 from runs.accounts import users
@@ -144,7 +144,7 @@ def test_a_remark_that_says_nothing_is_refused(
 
 def test_somebody_elses_remark_is_not_there(site: Client, asked: FeedbackRequest) -> None:
     sven = users.create("sven", role=Role.REVIEWER)
-    place = Place(path="list.md", revision=1, line=3, end_line=3)
+    place = LinePlace(path="list.md", revision=1, line=3, end_line=3)
     theirs = review.remark(asked, sven, place, body="secret thought", kind="must")
 
     assert "secret thought" not in text(site.get(address(asked)))
@@ -356,7 +356,7 @@ def test_the_page_costs_few_queries(
     rita: User,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    place = Place(path="list.md", revision=2, line=3, end_line=3)
+    place = LinePlace(path="list.md", revision=2, line=3, end_line=3)
     for _ in range(20):
         review.remark(second, rita, place, body="Again.", kind="must")
 

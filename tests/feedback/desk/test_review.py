@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from feedback.desk import review
-from feedback.desk.review import Place
+from feedback.desk.review import LinePlace
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
 from runs.accounts import users
 from runs.domain.values.actors import Role
@@ -35,7 +35,7 @@ def asked(tmp_path: Path) -> FeedbackRequest:
 def note(
     asked: FeedbackRequest, author: User, body: str, line: int = 3, kind: str = "must"
 ) -> ReviewComment:
-    place = Place(path="list.md", revision=1, line=line, end_line=line)
+    place = LinePlace(path="list.md", revision=1, line=line, end_line=line)
     return review.remark(asked, author, place, body=body, kind=kind)
 
 
@@ -59,7 +59,7 @@ def test_a_remark_remembers_the_words_it_is_about(asked: FeedbackRequest, rita: 
 def test_what_was_selected_is_quoted_instead_of_the_whole_line(
     asked: FeedbackRequest, rita: User
 ) -> None:
-    place = Place(path="list.md", revision=1, line=3, end_line=4, quote="apples")
+    place = LinePlace(path="list.md", revision=1, line=3, end_line=4, quote="apples")
 
     remark = review.remark(asked, rita, place, body="Which kind?", kind="question")
 
@@ -69,13 +69,13 @@ def test_what_was_selected_is_quoted_instead_of_the_whole_line(
 @pytest.mark.parametrize(
     ("place", "error"),
     [
-        (Place(path="list.md", revision=1, line=3, end_line=7), InvalidAnswer),
-        (Place(path="list.md", revision=2, line=3, end_line=3), NotFound),
-        (Place(path="../etc/passwd", revision=1, line=1, end_line=1), NotFound),
+        (LinePlace(path="list.md", revision=1, line=3, end_line=7), InvalidAnswer),
+        (LinePlace(path="list.md", revision=2, line=3, end_line=3), NotFound),
+        (LinePlace(path="../etc/passwd", revision=1, line=1, end_line=1), NotFound),
     ],
 )
 def test_a_place_that_is_not_there_is_refused(
-    asked: FeedbackRequest, rita: User, place: Place, error: type[Exception]
+    asked: FeedbackRequest, rita: User, place: LinePlace, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         review.remark(asked, rita, place, body="Here.", kind="must")

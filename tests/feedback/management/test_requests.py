@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from feedback.models import FeedbackResponse
 from runs.models import Run
-from runs.workspaces.git import cli_actor
+from runs.terminal.identity import cli_actor
 from tests import factories as f
 from tests.commands import faber
 

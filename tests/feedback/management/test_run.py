@@ -2,13 +2,11 @@
 
 import json
 import subprocess
-import threading
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from django_q.models import OrmQ
 
 from feedback.terminal.session import Attendant
@@ -260,27 +258,25 @@ def test_the_step_after_an_answer_is_kept_here_before_a_worker_can_take_it(file:
     assert (attempt.status, attempt.worker) == ("running", attendant.worker)
 
 
-def meanwhile(do: Callable[[], object]) -> threading.Thread:
-    def act() -> None:
-        time.sleep(0.3)
-        try:
-            do()
-        finally:
-            connection.close()
+def while_it_waits(patch: pytest.MonkeyPatch, do: Callable[[], object]) -> None:
+    """Have something happen when whoever follows a run first sleeps between two looks."""
+    to_do = [do]
 
-    thread = threading.Thread(target=act)
-    thread.start()
-    return thread
+    def sleep(_seconds: float) -> None:
+        if to_do:
+            to_do.pop()()
+
+    patch.setattr("feedback.terminal.session.time.sleep", sleep)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_run_that_a_worker_has_is_followed_until_it_stops() -> None:
+def test_a_run_that_a_worker_has_is_followed_until_it_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = f.start(f.five_steps())
     claim = engine.claim(run.pk, "elsewhere")
 
-    thread = meanwhile(lambda: advance.drive(claim))
+    while_it_waits(monkeypatch, lambda: advance.drive(claim))
     answer = faber("resume", "latest")
-    thread.join()
 
     assert answer.code == 3
     assert "step_complete      frame:one" in answer.err
@@ -288,13 +284,12 @@ def test_a_run_that_a_worker_has_is_followed_until_it_stops() -> None:
     assert f.pending(run).request_id in answer.err
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_step_for_an_outside_executor_is_waited_for() -> None:
+def test_a_step_for_an_outside_executor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     run = f.start(f.workflow({"build": [{"id": "away", "remote": True}]}))
 
-    thread = meanwhile(lambda: engine.cancel(run.pk, reason="enough", actor=f.STARTER))
+    cancel = partial(engine.cancel, run.pk, reason="enough", actor=f.STARTER)
+    while_it_waits(monkeypatch, cancel)
     answer = faber("resume", "latest")
-    thread.join()
 
     assert answer.code == 5
     assert "build:away waits for an executor outside." in answer.err

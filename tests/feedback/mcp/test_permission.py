@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 from asgiref.sync import async_to_sync
 
-from feedback.api import waiting
-from feedback.mcp import over_http, permission
-from feedback.mcp.here import Here, account_caller
-from feedback.mcp.sites import Session, Waited
+from feedback.api import long_poll
+from feedback.mcp import http_transport, permission
+from feedback.mcp.local_site import Here, account_caller
+from feedback.mcp.site import Session, WaitResult
 from feedback.models import FeedbackRequest
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
@@ -26,7 +26,7 @@ KEY = "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4"
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_http, "PATIENCE", 0.0)
+    monkeypatch.setattr(http_transport, "PATIENCE", 0.0)
     monkeypatch.setattr(permission, "PARKED", permission.Parked())
 
 
@@ -160,7 +160,7 @@ def test_it_waits_in_slices_and_reports_each(monkeypatch: pytest.MonkeyPatch) ->
         reports.append(seconds)
 
     class Patient(Here):
-        def wait(self, request_id: str, seconds: float) -> Waited:
+        def wait(self, request_id: str, seconds: float) -> WaitResult:
             now[0] += seconds
             if now[0] >= 100:
                 f.answer(asked().run, "confirm")
@@ -176,7 +176,7 @@ def test_an_answer_that_comes_while_the_site_is_away_is_not_lost() -> None:
     class Shaky(Here):
         is_away = True
 
-        def wait(self, request_id: str, seconds: float) -> Waited:
+        def wait(self, request_id: str, seconds: float) -> WaitResult:
             if self.is_away:
                 raise FaberError("FABER could not be reached.")
             return super().wait(request_id, seconds)
@@ -196,7 +196,7 @@ def test_an_answer_that_comes_while_the_site_is_away_is_not_lost() -> None:
 def test_it_leaves_the_web_threads_to_others_when_there_is_no_seat(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(waiting, "SEATS", SimpleNamespace(acquire=lambda blocking: False))
+    monkeypatch.setattr(long_poll, "SEATS", SimpleNamespace(acquire=lambda blocking: False))
 
     async def report(seconds: float) -> None:
         raise AssertionError(f"it holds its thread after {seconds} seconds")
@@ -217,7 +217,7 @@ def decided(
 ) -> Json:
     session = Session(
         site=site or Here(account_caller()),
-        in_thread=over_http.in_thread,
+        in_thread=http_transport.in_thread,
         patience=patience,
         **more,
     )

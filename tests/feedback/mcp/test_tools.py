@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from feedback.api import waiting
+from feedback.api import long_poll
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import tokens
 from runs.accounts.rate_limit import Buckets
@@ -141,8 +141,8 @@ def test_an_hour_of_bounded_waits_loses_no_answer(
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
-    monkeypatch.setattr(waiting, "POLL_SECONDS", 5.0)
+    monkeypatch.setattr(long_poll, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(long_poll, "POLL_SECONDS", 5.0)
     with connected(over_http(live_server.url, secret_of(Scope.AGENT))) as agent:
         asked = agent.call("ask_human", type="approval", prompt="Ship it?")["request_id"]
         waits = 0
@@ -258,7 +258,7 @@ def test_a_wait_that_finds_no_seat_returns_at_once(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = caller.call("ask_human", type="approval", prompt="Go?")["request_id"]
-    monkeypatch.setattr(waiting, "SEATS", SimpleNamespace(acquire=lambda blocking: False))
+    monkeypatch.setattr(long_poll, "SEATS", SimpleNamespace(acquire=lambda blocking: False))
 
     assert caller.call("wait_for_answer", request_id=asked, timeout=55)["settled"] is False
 
@@ -278,7 +278,7 @@ def test_a_mistake_of_ours_is_told_without_its_details(
     def fails(*_given: object) -> None:
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr("feedback.mcp.here.runs.get_run", fails)
+    monkeypatch.setattr("feedback.mcp.local_site.runs.get_run", fails)
 
     assert caller.refused("run_status", run_id="latest") == (
         "Something went wrong that should not; it is in the site's log."

@@ -9,7 +9,7 @@ from django.db import connections
 from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import FeedbackResponse
 from feedback.requests.answers import Words, respond
 from runs import engine
 from runs.domain.values.actors import Actor, Role, Source
@@ -22,6 +22,7 @@ from runs.domain.values.errors import (
     Refused,
     Stale,
 )
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 from tests import factories as f
 
@@ -242,7 +243,7 @@ def test_two_hundred_concurrent_answers_leave_exactly_one_response() -> None:
 
     assert results == {"taken": 1, "AlreadyAnswered": 199}
     response = FeedbackResponse.objects.get()
-    assert response.request.status == FeedbackRequest.Status.ANSWERED
+    assert response.request.status == RequestStatus.ANSWERED
     run = f.fresh(run)
     assert f.told(run).count("feedback_received") == 1
     assert run.status == ("in_progress" if response.action == "continue" else "cancelled")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedback.requests.ledger import Disposition, Outcome, balance, numbered
+from feedback.requests.ledger import Disposition, ItemOutcome, balance, numbered
 
 ITEMS = numbered([{"body": "Name the separator."}, {"body": "Why cents?"}, {"body": "Shorter."}])
 
@@ -51,12 +51,12 @@ def test_a_reason_stays_with_its_disposition(said: object) -> None:
     line = balance(ITEMS, {"dispositions": {"2": said}})[1]
 
     assert line.disposition
-    assert line.disposition.outcome is Outcome.DECLINED
+    assert line.disposition.outcome is ItemOutcome.DECLINED
     assert line.disposition.reason.lower() == "the law asks for cents."
 
 
 def test_a_disposition_without_a_reason_is_one() -> None:
     line = balance(ITEMS, {"dispositions": {"1": "partly"}})[0]
 
-    assert line.disposition == Disposition(outcome=Outcome.PARTLY)
+    assert line.disposition == Disposition(outcome=ItemOutcome.PARTLY)
     assert line.number == 1

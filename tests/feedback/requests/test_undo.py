@@ -10,19 +10,20 @@ from pytest_django import Settings
 
 from faber_site.runtime.sweep import sweep
 from feedback.audit import integrity
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import FeedbackResponse
 from feedback.requests import answers
 from feedback.requests.answers import respond
 from runs import engine
 from runs.domain.values.actors import Actor, Source
 from runs.domain.values.errors import AlreadyAnswered, NotAllowed, Refused
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 State = FeedbackResponse.State
-Status = FeedbackRequest.Status
+Status = RequestStatus
 
 
 @pytest.fixture(autouse=True)

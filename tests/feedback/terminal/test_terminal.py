@@ -1,7 +1,6 @@
 """`faber` as people and shells meet it: a real process, a real terminal."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from tests import factories as f
 from tests.commands import shell
+from tests.sites import seed
 from tests.terminal import Terminal
 
 REVIEWED = f.workflow(
@@ -36,17 +36,9 @@ Options:
 Your choice: """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory that is up to date."""
-    folder = tmp_path_factory.mktemp("site")
-    assert shell(folder, "status").out == "There are no runs yet.\n"
-    return folder / "data"
-
-
 @pytest.fixture
-def folder(site: Path, tmp_path: Path) -> Path:
-    shutil.copytree(site, tmp_path / "data")
+def folder(tmp_path: Path) -> Path:
+    seed(tmp_path / "data")
     put(tmp_path, REVIEWED)
     return tmp_path
 

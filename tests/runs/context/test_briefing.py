@@ -1,5 +1,5 @@
 from runs.context import briefing
-from runs.domain.values.cleaning import clean
+from runs.domain.values.text import clean
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.parse import read_workflow
 from runs.domain.workflow.plan import Plan

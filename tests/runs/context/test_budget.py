@@ -131,7 +131,7 @@ def test_what_is_never_cut_stays_and_the_excess_is_told() -> None:
 def test_a_token_counts_as_four_bytes_and_the_smaller_budget_holds(
     most_bytes: int | None, most_tokens: int | None, limit: int | None
 ) -> None:
-    assert budget.budget(most_bytes, most_tokens) == limit
+    assert budget.limit_of(most_bytes, most_tokens) == limit
 
 
 @settings(deadline=None)

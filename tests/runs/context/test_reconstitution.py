@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from runs import context
-from runs.context import branch, files, gathering, issue, store
+from runs.context import branch, gathering, issue, store, workspace_files
 from runs.models import Project, Run
 from runs.record import state_json
 from tests import factories as f
@@ -624,12 +624,12 @@ def test_a_projects_budget_decides_what_is_left_out_and_it_is_told(
 
 
 def test_of_a_large_file_the_first_megabyte_is_told_and_that_there_is_more(tmp_path: Path) -> None:
-    (tmp_path / "spec.md").write_bytes(b"x" * (files.LARGEST + 5))
+    (tmp_path / "spec.md").write_bytes(b"x" * (workspace_files.LARGEST + 5))
 
     package = reconstituted(with_artifacts(tmp_path, spec_path="spec.md"))
 
-    assert len(package["spec"]["content"]) == files.LARGEST
-    assert package["sources"]["spec"]["bytes"] == files.LARGEST + 5
+    assert len(package["spec"]["content"]) == workspace_files.LARGEST
+    assert package["sources"]["spec"]["bytes"] == workspace_files.LARGEST + 5
     assert package["left_out"] == [
         {"source": "spec", "what": "the end of spec.md", "bytes": 5, "why": "it is over 1 MB"}
     ]

@@ -1,7 +1,7 @@
 """A specification is told with its outline."""
 
 from runs.context.specs import outline
-from runs.domain.values.scrubbing import scrubbed
+from runs.domain.values.text import scrubbed
 
 SPEC = """\
 ---

@@ -15,7 +15,7 @@ from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.domain.values.status import RunStatus
-from runs.engine import neighbours, starting, turns
+from runs.engine import starting, turns
 from runs.jobs.table import Job
 from runs.models import Project, Run
 from runs.pages.projects import settings
@@ -313,7 +313,7 @@ def test_of_each_folder_its_own_runs_are_named(tmp_path: Path) -> None:
     ]
     runs = [f.start(f.five_steps(), folder) for folder in folders[:2]]
 
-    found = {busy.project.name: list(busy.runs) for busy in neighbours.busy(projects)}
+    found = {busy.project.name: list(busy.runs) for busy in turns.busy(projects)}
 
     assert found == {"Here/app": [runs[0]], "Here/other": [runs[1]]}
 

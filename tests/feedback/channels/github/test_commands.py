@@ -4,44 +4,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.channels.github.commands import Command, Kind, parse
+from feedback.channels.github.commands import Command, CommandKind, parse
 from runs.domain.values.questions import FeedbackType, make_option
 from tests.commands import faber
 
 RUN = "acme/shop/0b8f4f0e-7a51-4c38-9d51-2f6f6c1d9a11"
 
 COMMANDS = [
-    ("@faber resume", Command(kind=Kind.RESUME)),
-    ("@FABER Resume", Command(kind=Kind.RESUME)),
-    ("  @faber resume  ", Command(kind=Kind.RESUME)),
-    (f"@faber resume --run {RUN}", Command(kind=Kind.RESUME, run=RUN)),
-    ("@faber resume --run=0b8f4f0e", Command(kind=Kind.RESUME, run="0b8f4f0e")),
-    ("@faber resume —run 0b8f4f0e", Command(kind=Kind.RESUME, run="0b8f4f0e")),
-    ("@faber resume approve", Command(kind=Kind.RESUME, response="approve")),
+    ("@faber resume", Command(kind=CommandKind.RESUME)),
+    ("@FABER Resume", Command(kind=CommandKind.RESUME)),
+    ("  @faber resume  ", Command(kind=CommandKind.RESUME)),
+    (f"@faber resume --run {RUN}", Command(kind=CommandKind.RESUME, run=RUN)),
+    ("@faber resume --run=0b8f4f0e", Command(kind=CommandKind.RESUME, run="0b8f4f0e")),
+    ("@faber resume —run 0b8f4f0e", Command(kind=CommandKind.RESUME, run="0b8f4f0e")),
+    ("@faber resume approve", Command(kind=CommandKind.RESUME, response="approve")),
     (
         "@faber resume approve --run 0b8f4f0e",
-        Command(kind=Kind.RESUME, response="approve", run="0b8f4f0e"),
+        Command(kind=CommandKind.RESUME, response="approve", run="0b8f4f0e"),
     ),
-    ("@faber resume postgres", Command(kind=Kind.RESUME, response="postgres")),
-    ("@faber resume cancel", Command(kind=Kind.RESUME, response="cancel")),
-    ("@faber approve", Command(kind=Kind.RESUME, response="approve")),
-    ("@faber: Approve!", Command(kind=Kind.RESUME, response="approve")),
-    ("@faber **approve**", Command(kind=Kind.RESUME, response="approve")),
-    ("@faber reject", Command(kind=Kind.RESUME, response="reject")),
-    ("@faber request changes", Command(kind=Kind.RESUME, response="request_changes")),
-    ("@faber request-changes", Command(kind=Kind.RESUME, response="request_changes")),
-    ("@faber lgtm", Command(kind=Kind.RESUME, response="lgtm")),
-    ("@faber Looks good", Command(kind=Kind.RESUME, response="looks_good")),
-    ("@faber retry", Command(kind=Kind.RESUME, response="retry")),
-    ("@faber stop", Command(kind=Kind.RESUME, response="stop")),
-    ("@faber 2", Command(kind=Kind.RESUME, response="2")),
-    ("@faber option 12", Command(kind=Kind.RESUME, response="12")),
-    ("@faber --run 0b8f4f0e skip", Command(kind=Kind.RESUME, response="skip", run="0b8f4f0e")),
-    ("@faber status", Command(kind=Kind.STATUS)),
-    ("@faber status --run 0b8f4f0e", Command(kind=Kind.STATUS, run="0b8f4f0e")),
-    ("@faber cancel", Command(kind=Kind.CANCEL)),
-    ("@faber cancel --run 0b8f4f0e", Command(kind=Kind.CANCEL, run="0b8f4f0e")),
-    ("@faber help", Command(kind=Kind.HELP)),
+    ("@faber resume postgres", Command(kind=CommandKind.RESUME, response="postgres")),
+    ("@faber resume cancel", Command(kind=CommandKind.RESUME, response="cancel")),
+    ("@faber approve", Command(kind=CommandKind.RESUME, response="approve")),
+    ("@faber: Approve!", Command(kind=CommandKind.RESUME, response="approve")),
+    ("@faber **approve**", Command(kind=CommandKind.RESUME, response="approve")),
+    ("@faber reject", Command(kind=CommandKind.RESUME, response="reject")),
+    ("@faber request changes", Command(kind=CommandKind.RESUME, response="request_changes")),
+    ("@faber request-changes", Command(kind=CommandKind.RESUME, response="request_changes")),
+    ("@faber lgtm", Command(kind=CommandKind.RESUME, response="lgtm")),
+    ("@faber Looks good", Command(kind=CommandKind.RESUME, response="looks_good")),
+    ("@faber retry", Command(kind=CommandKind.RESUME, response="retry")),
+    ("@faber stop", Command(kind=CommandKind.RESUME, response="stop")),
+    ("@faber 2", Command(kind=CommandKind.RESUME, response="2")),
+    ("@faber option 12", Command(kind=CommandKind.RESUME, response="12")),
+    (
+        "@faber --run 0b8f4f0e skip",
+        Command(kind=CommandKind.RESUME, response="skip", run="0b8f4f0e"),
+    ),
+    ("@faber status", Command(kind=CommandKind.STATUS)),
+    ("@faber status --run 0b8f4f0e", Command(kind=CommandKind.STATUS, run="0b8f4f0e")),
+    ("@faber cancel", Command(kind=CommandKind.CANCEL)),
+    ("@faber cancel --run 0b8f4f0e", Command(kind=CommandKind.CANCEL, run="0b8f4f0e")),
+    ("@faber help", Command(kind=CommandKind.HELP)),
 ]
 
 
@@ -147,21 +150,25 @@ def test_doubt_is_told_with_its_reason(body: str, reason: str) -> None:
     command = parse(body)
 
     assert command
-    assert command.kind is Kind.UNCLEAR
+    assert command.kind is CommandKind.UNCLEAR
     assert reason in command.reason
 
 
 def test_the_same_command_twice_is_one() -> None:
     assert parse("fine\n@faber approve\n\n@faber approve") == Command(
-        kind=Kind.RESUME, response="approve", feedback="fine", words="fine"
+        kind=CommandKind.RESUME, response="approve", feedback="fine", words="fine"
     )
 
 
 def test_an_option_of_the_request_is_a_command_of_its_own() -> None:
     options = [make_option(FeedbackType.SELECTION, name) for name in ("Postgres", "SQLite 3")]
 
-    assert parse("@faber postgres", options) == Command(kind=Kind.RESUME, response="Postgres")
-    assert parse("@faber sqlite 3", options) == Command(kind=Kind.RESUME, response="SQLite 3")
+    assert parse("@faber postgres", options) == Command(
+        kind=CommandKind.RESUME, response="Postgres"
+    )
+    assert parse("@faber sqlite 3", options) == Command(
+        kind=CommandKind.RESUME, response="SQLite 3"
+    )
 
 
 spoken_commands = st.sampled_from([body for body, _ in COMMANDS])
@@ -179,7 +186,7 @@ bits = st.lists(
 def test_no_text_breaks_the_parser(body: str) -> None:
     command = parse(body)
 
-    assert command is None or bool(command.reason) is (command.kind is Kind.UNCLEAR)
+    assert command is None or bool(command.reason) is (command.kind is CommandKind.UNCLEAR)
 
 
 @given(

@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from feedback.channels.github.answers import read
+from feedback.channels.github.answer_text import read
 from feedback.channels.github.commands import parse
 from feedback.channels.github.comments import (
     MAX_CHARACTERS,
-    Decision,
+    DecisionShown,
     Link,
-    RunShown,
+    RunStatusShown,
     Shown,
-    Standing,
     forms_comment,
     has_mark,
     help_comment,
@@ -27,7 +26,7 @@ from feedback.channels.github.comments import (
 )
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import Action, FeedbackType, Option, make_option, options_of
-from runs.domain.values.status import RunStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.plan import Progress
 
 RUN = "fractary/claude-plugins/a1b2c3d4-e5f6-7890-abcd-ef1234567890"
@@ -93,8 +92,10 @@ I approve this design. The approach looks good.
 ---
 _This feedback request will remain open until addressed._
 {LAST}"""
-DECISION = Decision(response="approve", who="octo_cat", source=Source.WEB, at=AT, comment="Fine.")
-ANSWERED = replace(REQUEST, standing=Standing.ANSWERED, decision=DECISION)
+DECISION = DecisionShown(
+    response="approve", who="octo_cat", source=Source.WEB, at=AT, comment="Fine."
+)
+ANSWERED = replace(REQUEST, status=RequestStatus.ANSWERED, decision=DECISION)
 
 
 def headings(body: str) -> list[str]:
@@ -163,8 +164,8 @@ def test_every_way_of_answering_has_words() -> None:
     ("shown", "words"),
     [
         (ANSWERED, "## Feedback Answered"),
-        (replace(REQUEST, standing=Standing.CANCELLED, closed_at=AT), "no longer asked"),
-        (replace(REQUEST, standing=Standing.SUPERSEDED), "a newer request took its place"),
+        (replace(REQUEST, status=RequestStatus.CANCELLED, closed_at=AT), "no longer asked"),
+        (replace(REQUEST, status=RequestStatus.SUPERSEDED), "a newer request took its place"),
     ],
 )
 def test_a_closed_request_keeps_its_last_line_and_asks_nothing(shown: Shown, words: str) -> None:
@@ -241,13 +242,13 @@ def test_a_comment_full_of_everything_is_still_short_enough() -> None:
         phase=full,
     )
     decision = replace(DECISION, response=full, who=full, comment=full, url=full)
-    run = RunShown(
+    run = RunStatusShown(
         run_id=full, status=RunStatus.FAILED, url="u" * 599, message=full, pending=shown, step=full
     )
 
     for body in (
         request_comment(shown),
-        request_comment(replace(shown, standing=Standing.ANSWERED, decision=decision)),
+        request_comment(replace(shown, status=RequestStatus.ANSWERED, decision=decision)),
         status_comment([run] * 99),
         forms_comment(full, [shown] * 99),
     ):
@@ -257,7 +258,7 @@ def test_a_comment_full_of_everything_is_still_short_enough() -> None:
 def test_the_status_tells_where_the_run_is_and_what_it_waits_for() -> None:
     body = status_comment(
         [
-            RunShown(
+            RunStatusShown(
                 run_id=RUN,
                 status=RunStatus.AWAITING_FEEDBACK,
                 url="https://faber.example.org/runs/1/",
@@ -326,7 +327,7 @@ pieces = st.lists(
 @given(pieces)
 def test_what_we_post_never_commands_and_keeps_its_layout(text: str) -> None:
     shown = replace(REQUEST, prompt=text, summary=f"{text}.", errors=(text,))
-    closed = replace(shown, standing=Standing.ANSWERED, decision=replace(DECISION, comment=text))
+    closed = replace(shown, status=RequestStatus.ANSWERED, decision=replace(DECISION, comment=text))
 
     for body in (request_comment(shown), request_comment(closed), forms_comment(text, [shown])):
         assert parse(body) is None

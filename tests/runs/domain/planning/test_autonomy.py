@@ -5,7 +5,6 @@ import pytest
 from runs.domain.planning.autonomy import (
     check_in_due,
     exceeds,
-    level_defaults,
     over_limit,
     warnings_exceed,
 )
@@ -40,24 +39,6 @@ def test_an_unknown_severity_counts_as_medium() -> None:
 def test_an_unknown_tolerance_counts_as_low() -> None:
     assert not exceeds("low", "odd")
     assert exceeds("medium", "odd")
-
-
-@pytest.mark.parametrize(
-    ("level", "check_in", "warning", "error"),
-    [
-        ("dry-run", "per-step", "none", "none"),
-        ("assist", "per-phase", "none", "none"),
-        ("guarded", "per-phase", "low", "none"),
-        ("autonomous", "end-only", "medium", "low"),
-        ("conservative", "per-step", "none", "none"),
-        ("standard", "per-phase", "low", "none"),
-        ("unheard-of", "per-phase", "low", "none"),
-    ],
-)
-def test_every_level_and_profile_has_its_defaults(
-    level: str, check_in: str, warning: str, error: str
-) -> None:
-    assert level_defaults(level) == (check_in, warning, error)
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,24 @@
-"""A plain string's severity and category are judged by whole words, gravest first."""
+"""A plain string's severity is judged by whole words, gravest first."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.domain.responses.severity import Category, Severity, category_of, severity_of
+from runs.domain.responses.severity import Severity, severity_of
 
 GOLDEN = [
-    ("Deprecated API: useCallback will be removed in v3.0", "medium", "deprecation"),
-    ("deprecated API removed in v3.0", "medium", "deprecation"),
-    ("SQL injection vulnerability in user input handler", "high", "security"),
-    ("Line too long (120 chars, max 100)", "low", "style"),
-    ("Memory leak detected in event listener", "medium", "performance"),
-    ("Missing required field 'user_id' in request body", "medium", "validation"),
+    ("Deprecated API: useCallback will be removed in v3.0", "medium"),
+    ("deprecated API removed in v3.0", "medium"),
+    ("SQL injection vulnerability in user input handler", "high"),
+    ("Line too long (120 chars, max 100)", "low"),
+    ("Memory leak detected in event listener", "medium"),
+    ("Missing required field 'user_id' in request body", "medium"),
 ]
 
 
-@pytest.mark.parametrize(("text", "severity", "category"), GOLDEN)
-def test_the_published_examples_are_judged_as_published(
-    text: str, severity: str, category: str
-) -> None:
-    assert (severity_of(text), category_of(text)) == (severity, category)
+@pytest.mark.parametrize(("text", "severity"), GOLDEN)
+def test_the_published_examples_are_judged_as_published(text: str, severity: str) -> None:
+    assert severity_of(text) == severity
 
 
 @pytest.mark.parametrize(
@@ -45,41 +43,23 @@ def test_severity_follows_the_gravest_word(text: str, severity: Severity) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "category"),
+    ("text", "severity"),
     [
-        ("Config file permissions are too open", Category.CONFIGURATION),
-        ("Breaking change in the client", Category.COMPATIBILITY),
-        ("Backwards-compatible from 2.0", Category.COMPATIBILITY),
-        ("Large bundle size (2.5MB)", Category.PERFORMANCE),
-        ("Password stored in plain text", Category.SECURITY),
-        ("eslint: unexpected token", Category.STYLE),
-        ("Something else", Category.OTHER),
+        ("minor style issue, but a security one", Severity.HIGH),
+        ("deprecated and slow", Severity.MEDIUM),
+        ("optional, yet missing", Severity.MEDIUM),
     ],
 )
-def test_category_follows_the_words(text: str, category: Category) -> None:
-    assert category_of(text) is category
-
-
-@pytest.mark.parametrize(
-    ("text", "severity", "category"),
-    [
-        ("minor style issue, but a security one", Severity.HIGH, Category.SECURITY),
-        ("deprecated and slow", Severity.MEDIUM, Category.DEPRECATION),
-        ("optional, yet missing", Severity.MEDIUM, Category.VALIDATION),
-    ],
-)
-def test_the_earlier_row_wins_when_several_match(
-    text: str, severity: Severity, category: Category
-) -> None:
-    assert (severity_of(text), category_of(text)) == (severity, category)
+def test_the_earlier_row_wins_when_several_match(text: str, severity: Severity) -> None:
+    assert severity_of(text) is severity
 
 
 @pytest.mark.parametrize("text", ["terror", "test_auth_failed", "prefixss", "notebook", "hotstyle"])
 def test_a_keyword_inside_another_word_counts_for_nothing(text: str) -> None:
-    assert (severity_of(text), category_of(text)) == (Severity.MEDIUM, Category.OTHER)
+    assert severity_of(text) is Severity.MEDIUM
 
 
 @given(st.text())
-def test_every_text_has_a_severity_and_a_category_whatever_its_case(text: str) -> None:
+def test_every_text_has_a_severity_whatever_its_case(text: str) -> None:
     assert isinstance(severity_of(text), Severity)
-    assert category_of(text + " XSS") is category_of(text + " xss") is Category.SECURITY
+    assert severity_of(text + " XSS") is severity_of(text + " xss") is Severity.HIGH

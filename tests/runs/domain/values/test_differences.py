@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feedback.desk.rendered_differences import Pair, compare_rendered
 from runs.domain.values import differences
-from runs.domain.values.differences import Difference, Hunk, Row, compare
+from runs.domain.values.differences import Difference, DiffRow, Hunk, compare
 from runs.rendering import render
 
 PARAGRAPHS = ["The cat sat.", "", "A dog ran.", "", "Nobody saw it.", "", "The end."]
@@ -49,11 +49,11 @@ def lines_of(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def text_of(row: Row) -> str:
+def text_of(row: DiffRow) -> str:
     return "".join(piece.text for piece in row.pieces)
 
 
-def shown(row: Row) -> str:
+def shown(row: DiffRow) -> str:
     """A row as a reader sees it, the marked pieces in brackets."""
     marked = (f"[{piece.text}]" if piece.is_marked else piece.text for piece in row.pieces)
     return SIGNS[row.kind] + "".join(marked)

@@ -56,20 +56,6 @@ def test_a_request_id_holds_the_day_and_six_hex_digits() -> None:
     assert made == "fr-20251206-a1b2c3"
 
 
-@pytest.mark.parametrize(
-    ("text", "valid"),
-    [
-        ("fr-20251206-a1b2c3", True),
-        ("fr-20251206-001", True),
-        ("fr-20251206-prev01", True),
-        ("fr-2025-001", False),
-        ("20251206-a1b2c3", False),
-    ],
-)
-def test_other_spellings_of_request_ids_are_accepted_on_input(text: str, valid: bool) -> None:
-    assert ids.is_request_id(text) is valid
-
-
 @pytest.mark.parametrize("text", ["", "258", "PROJ-123", "a_b"])
 def test_a_work_id_may_be_a_number_or_a_tracker_key(text: str) -> None:
     assert ids.check_work_id(text) == text

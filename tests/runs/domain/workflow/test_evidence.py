@@ -5,7 +5,7 @@ import pytest
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.errors import Invalid
 from runs.domain.workflow.definition import Evidence
-from runs.domain.workflow.evidence import Checked, Standing, filled, refusal
+from runs.domain.workflow.evidence import Checked, EvidenceStatus, filled, refusal
 from runs.domain.workflow.parse import read_workflow
 from tests import factories as f
 
@@ -13,7 +13,7 @@ from tests import factories as f
 def read(evidence: object) -> tuple[Evidence, ...]:
     document = f.workflow({"build": [f.step("make", evidence=evidence)]})
     phases = read_workflow(document).workflow.phases
-    return next(step for phase in phases.values() for _, _, step in phase.own_steps()).evidence
+    return next(step for phase in phases.values() for step in phase.steps or ()).evidence
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,13 @@ def test_placeholders_are_filled_and_a_value_stays_one_word() -> None:
 
 def test_a_success_that_lacks_evidence_is_a_failure_with_a_sentence_for_each_piece() -> None:
     said = Result(status=ResultStatus.SUCCESS, message="done", details={"branch_name": "x"})
-    found = Checked(kind="commit", wanted="", standing=Standing.FOUND, words="New commit abc.")
+    found = Checked(
+        kind="commit", wanted="", standing=EvidenceStatus.FOUND, words="New commit abc."
+    )
     gone = [
-        Checked(kind="file", wanted=name, standing=Standing.MISSING, words=f"{name} is not there.")
+        Checked(
+            kind="file", wanted=name, standing=EvidenceStatus.MISSING, words=f"{name} is not there."
+        )
         for name in ("a", "b")
     ]
 

@@ -195,7 +195,7 @@ def test_the_list_is_counted_from_one_index() -> None:
     if connection.vendor != "sqlite":
         pytest.skip("how SQLite explains it")
     with CaptureQueriesContext(connection) as asked:
-        listing.counted(listing.Wanted(text="x", project="p", workflow="w", started_by="b"))
+        listing.counted(listing.RunFilter(text="x", project="p", workflow="w", started_by="b"))
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {asked[0]['sql']}")
         steps = " ".join(str(row[3]) for row in cursor.fetchall())

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from feedback.inbox import waiting
+from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
 from feedback.models import FeedbackRequest
 from runs.accounts import users
@@ -108,7 +108,7 @@ def test_a_step_that_waits_behind_counts_as_ten_minutes() -> None:
 
     assert behind == 3
     assert timedelta(minutes=30) <= apart < timedelta(minutes=31)
-    assert list(waiting._open()) == [with_four_behind, with_none_behind]
+    assert list(open_requests._open()) == [with_four_behind, with_none_behind]
 
 
 def test_the_page_says_how_it_is_ordered(site: Client) -> None:
@@ -217,7 +217,7 @@ def test_what_others_must_answer_says_so(three: Client) -> None:
 def test_filters_stay_in_the_form_the_chips_the_poll_and_the_pages(
     three: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "PER_PAGE", 1)
+    monkeypatch.setattr(open_requests, "PER_PAGE", 1)
 
     page = text(three.get("/", {"q": "e", "project": "Acme/App", "mine": "", "page": "1"}))
 
@@ -273,7 +273,7 @@ def test_the_query_of_an_address_holds_only_what_filters() -> None:
 
 
 def test_a_poll_changes_the_page_only_when_something_changed(three: Client) -> None:
-    version = waiting.version()
+    version = open_requests.version()
 
     same = three.get("/", {"q": "plan", "v": version}, headers=HTMX)
     asks("Another plan")
@@ -281,17 +281,17 @@ def test_a_poll_changes_the_page_only_when_something_changed(three: Client) -> N
 
     assert (same.status_code, same.content) == (204, b"")
     assert prompts(text(news)) == ["Review the plan", "Another plan"]
-    assert f"v={waiting.version()}" in text(news)
+    assert f"v={open_requests.version()}" in text(news)
     assert "<html" not in text(news)
     assert "HX-Push-Url" not in news.headers
 
 
 def test_the_version_changes_when_one_goes_and_another_comes(three: Client) -> None:
-    seen = {waiting.version()}
+    seen = {open_requests.version()}
     f.answer(Run.objects.get(work_id="258"), "approve")
-    seen.add(waiting.version())
+    seen.add(open_requests.version())
     asks("Another")
-    seen.add(waiting.version())
+    seen.add(open_requests.version())
 
     assert len(seen) == 3
 
@@ -346,7 +346,7 @@ def test_the_page_costs_the_same_however_much_is_open(
         site.get("/", {"q": "review"})
     with django_assert_num_queries(7):  # and who may answer which
         site.get("/", {"mine": "1"})
-    version = waiting.version()
+    version = open_requests.version()
     with django_assert_num_queries(3):  # session, user, what there is
         assert site.get("/", {"v": version}, headers=HTMX).status_code == 204
 
@@ -380,12 +380,12 @@ def test_the_next_one_is_the_highest_ranked_that_this_person_may_answer(three: C
     answered = FeedbackRequest.objects.get(prompt="Review the plan")
     rita = f.person("Rita")
 
-    after = waiting.following(answered, rita)
+    after = open_requests.following(answered, rita)
     assert after
     assert after.prompt == "It failed"
-    after_that = waiting.following(after, f.person("Otto"))
+    after_that = open_requests.following(after, f.person("Otto"))
     assert after_that == answered
-    assert waiting.following(answered, f.person("Vic", groups=frozenset({"viewer"}))) is None
+    assert open_requests.following(answered, f.person("Vic", groups=frozenset({"viewer"}))) is None
 
 
 def test_the_next_one_is_found_behind_many_for_others() -> None:
@@ -394,7 +394,7 @@ def test_the_next_one_is_found_behind_many_for_others() -> None:
     mine = asks("For Rita", reviewers=["rita"])
     other = FeedbackRequest.objects.exclude(request_id=mine)[0]
 
-    found = waiting.following(other, f.person("Rita"))
+    found = open_requests.following(other, f.person("Rita"))
 
     assert found
     assert found.request_id == mine

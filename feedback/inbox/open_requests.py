@@ -16,6 +16,7 @@ from runs.accounts import permissions
 from runs.domain.values.actors import Actor
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 
 PER_PAGE = 100
@@ -41,7 +42,7 @@ _LISTED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class InboxRow:
     asked: FeedbackRequest
     refusal: str  # why the person who looks may not answer it
     is_overdue: bool
@@ -52,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chip:
+class TypeChip:
     """One type of request: how many there are, and the address that shows only those."""
 
     type: FeedbackType | None  # None for all of them
@@ -64,8 +65,8 @@ class Chip:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
     leaf: Page[FeedbackRequest]
-    rows: Sequence[Row]
-    chips: Sequence[Chip]
+    rows: Sequence[InboxRow]
+    chips: Sequence[TypeChip]
     filters: Filters
     projects: Sequence[str]
     count: int  # of all that are open
@@ -80,7 +81,7 @@ class Inbox:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _TypeGroup:
     """The open requests of one type in one project."""
 
     type: str
@@ -129,7 +130,7 @@ def following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:
 
 
 def _open() -> QuerySet[FeedbackRequest]:
-    pending = FeedbackRequest.objects.filter(status=FeedbackRequest.Status.PENDING)
+    pending = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
     return pending.order_by("ranked_at", "id")
 
 
@@ -138,13 +139,13 @@ def _not_answered_by(actor: Actor) -> QuerySet[FeedbackRequest]:
     return _open().exclude(Exists(given.exclude(state=FeedbackResponse.State.RETRACTED)))
 
 
-def _groups() -> list[_Group]:
+def _groups() -> list[_TypeGroup]:
     known = _open().order_by().values_list("type", "run__project__name")
     counted = known.annotate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
-    return [_Group(*row) for row in counted]
+    return [_TypeGroup(*row) for row in counted]
 
 
-def _version(groups: Sequence[_Group]) -> str:
+def _version(groups: Sequence[_TypeGroup]) -> str:
     count = sum(group.count for group in groups)
     newest = max((group.newest for group in groups), default=0)
     return f"{count}-{newest}-{sum(group.total for group in groups)}"
@@ -185,7 +186,7 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
 
 
 def _by_type(
-    filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_Group]
+    filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_TypeGroup]
 ) -> Counter[str]:
     if not (filters.q or filters.phase or filters.batch or filters.mine):
         counts: Counter[str] = Counter()
@@ -196,10 +197,10 @@ def _by_type(
     return Counter(dict(found.order_by().values_list("type").annotate(Count("pk"))))
 
 
-def _chips(filters: Filters, by_type: Counter[str]) -> list[Chip]:
+def _chips(filters: Filters, by_type: Counter[str]) -> list[TypeChip]:
     shown = [t for t in FeedbackType if by_type[t.value] or t.value == filters.type]
     return [
-        Chip(
+        TypeChip(
             type=kind,
             count=by_type[kind.value] if kind else by_type.total(),
             query=filters.of_type(kind.value if kind else "").query,
@@ -209,10 +210,10 @@ def _chips(filters: Filters, by_type: Counter[str]) -> list[Chip]:
     ]
 
 
-def _rows(leaf: Page[FeedbackRequest], actor: Actor) -> list[Row]:
+def _rows(leaf: Page[FeedbackRequest], actor: Actor) -> list[InboxRow]:
     since = timezone.now() - OVERDUE
     return [
-        Row(
+        InboxRow(
             asked=asked,
             refusal=permissions.refusal_to_answer(actor, asked.run, asked.reviewers),
             is_overdue=asked.requested_at < since,

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import faber_client
 from faber_client import Faber
-from feedback.mcp.sites import Json, Waited
+from feedback.mcp.site import Json, WaitResult
 from runs.domain.values.actors import Source
 from runs.domain.values.errors import FaberError
 
@@ -23,12 +23,12 @@ class There:
         with _told():
             return self._faber.ask(run_id=_part(run_id), **question)
 
-    def wait(self, request_id: str, seconds: float) -> Waited:
+    def wait(self, request_id: str, seconds: float) -> WaitResult:
         with _told():
             settled = self._faber.wait(_part(request_id), seconds)
             if settled is not None:
-                return Waited(request=settled, is_settled=True)
-            return Waited(request=self._faber.request(_part(request_id)), is_settled=False)
+                return WaitResult(request=settled, is_settled=True)
+            return WaitResult(request=self._faber.request(_part(request_id)), is_settled=False)
 
     def next_step(self, run_id: str) -> Json:
         with _told():

@@ -3,7 +3,7 @@
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from runs.context import history
+from runs.context import reader
 from runs.engine.find import find_run
 from runs.pages.http import PageRequest, fresh, page, refusing
 
@@ -12,7 +12,7 @@ from runs.pages.http import PageRequest, fresh, page, refusing
 @refusing
 def package(request: PageRequest, run_id: str, number: int) -> HttpResponse:
     run = find_run(run_id)
-    shown = history.package_of(run, number, other=request.GET.get("with", ""))
+    shown = reader.package_of(run, number, other=request.GET.get("with", ""))
     context = {"run": run, "package": shown, "chosen": shown.compared_with}
     return page(request, "runs/package.html", context, part="difference")
 
@@ -20,5 +20,5 @@ def package(request: PageRequest, run_id: str, number: int) -> HttpResponse:
 @require_safe
 @refusing
 def package_json(_request: PageRequest, run_id: str, number: int) -> HttpResponse:
-    document = history.whole(find_run(run_id), number)
+    document = reader.whole(find_run(run_id), number)
     return fresh(JsonResponse(document, json_dumps_params={"indent": 2, "ensure_ascii": False}))

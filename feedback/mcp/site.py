@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waited:
+class WaitResult:
     """A request after a wait: whether nobody can change it any more, and whether it was waited."""
 
     request: Json
@@ -23,7 +23,7 @@ class Site(Protocol):
 
     def ask(self, question: Json, *, run_id: str = "") -> Json: ...
 
-    def wait(self, request_id: str, seconds: float) -> Waited: ...
+    def wait(self, request_id: str, seconds: float) -> WaitResult: ...
 
     def next_step(self, run_id: str) -> Json: ...
 

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from runs.accounts import users
-from runs.context import history
+from runs.context import reader
 from runs.domain.values.actors import Role
 from runs.models import ContextPackage, Run, StepAttempt
 from tests import factories as f
@@ -173,8 +173,8 @@ def test_a_stranger_sees_no_package(client: Client, run: Run, more: str) -> None
 def test_what_is_too_long_for_a_page_is_cut_and_said_so(
     client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "SHOWN_CHARACTERS", 20)
-    monkeypatch.setattr(history, "SHOWN_ROWS", 3)
+    monkeypatch.setattr(reader, "SHOWN_CHARACTERS", 20)
+    monkeypatch.setattr(reader, "SHOWN_ROWS", 3)
 
     shown = text(client.get(address(run, "context/2/?with=1")))
 

@@ -8,10 +8,9 @@ from django.db import DatabaseError, transaction
 
 from feedback.batches import aggregate, answer_lines
 from feedback.batches.aggregate import BatchRead, BatchRun
-from feedback.batches.answer_lines import Answer, Outcome
+from feedback.batches.answer_lines import BatchAnswer, LineOutcome
 from feedback.models import FeedbackResponse
-from feedback.requests import answers as answering
-from feedback.requests.answers import Words
+from feedback.requests.answers import Words, respond
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.values.actors import Actor, Source
@@ -23,25 +22,25 @@ from runs.models import Batch, Run
 logger = logging.getLogger(__name__)
 
 _OUTCOMES = {
-    "already_answered": Outcome.ALREADY_ANSWERED,
-    "stale": Outcome.STALE,
-    "not_allowed": Outcome.NOT_ALLOWED,
-    "invalid_response": Outcome.INVALID_RESPONSE,
+    "already_answered": LineOutcome.ALREADY_ANSWERED,
+    "stale": LineOutcome.STALE,
+    "not_allowed": LineOutcome.NOT_ALLOWED,
+    "invalid_response": LineOutcome.INVALID_RESPONSE,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class RowResult:
     """What became of one line for one run."""
 
     line: int
     run_id: str
-    outcome: Outcome
+    outcome: LineOutcome
     message: str
 
     @property
     def is_applied(self) -> bool:
-        return self.outcome is Outcome.APPLIED
+        return self.outcome is LineOutcome.APPLIED
 
     def shape(self) -> dict[str, object]:
         return {
@@ -74,7 +73,7 @@ def coordinating(actor: Actor, batch: Batch) -> Coordinator:
     return Coordinator(**known, batch_id=batch.batch_id, known_as=actor.identity)
 
 
-def answer_text(batch: Batch, text: str, actor: Actor) -> list[Result]:
+def answer_text(batch: Batch, text: str, actor: Actor) -> list[RowResult]:
     """Lines such as `#124: approve`; every line has a result, and a good one is carried out."""
     known = aggregate.read(batch)
     return respond_many(known, answer_lines.read(text, known.members), actor)
@@ -82,7 +81,7 @@ def answer_text(batch: Batch, text: str, actor: Actor) -> list[Result]:
 
 def answer_listed(
     batch: Batch, answers: Mapping[str, Mapping[str, str]], actor: Actor
-) -> list[Result]:
+) -> list[RowResult]:
     """The same for answers named one by one: id → `{response, comment}`."""
     known = aggregate.read(batch)
     return respond_many(known, answer_lines.listed(answers, known.members), actor)
@@ -90,10 +89,10 @@ def answer_listed(
 
 def respond_many(
     known: BatchRead,
-    answers: Sequence[Answer],
+    answers: Sequence[BatchAnswer],
     actor: Actor,
     seals: Mapping[str, str] | None = None,
-) -> list[Result]:
+) -> list[RowResult]:
     """Carry out what was understood: one transaction for each run, so that none holds another up.
 
     A seal binds an answer to what its author saw; a run that asks something else by now refuses it.
@@ -109,13 +108,13 @@ def respond_many(
     ]
 
 
-def _refused(answer: Answer, row: BatchRun | None) -> Result:
-    outcome, message = answer.refused or Outcome.FAILED, answer.message
-    decision = _made_meanwhile(row) if row and outcome is Outcome.NOT_AWAITING else None
+def _refused(answer: BatchAnswer, row: BatchRun | None) -> RowResult:
+    outcome, message = answer.refused or LineOutcome.FAILED, answer.message
+    decision = _made_meanwhile(row) if row and outcome is LineOutcome.NOT_AWAITING else None
     if row and decision:
-        outcome = Outcome.ALREADY_ANSWERED
+        outcome = LineOutcome.ALREADY_ANSWERED
         message = f"Run {row.member.name}: {decision.who} chose {decision.response} already."
-    return Result(line=answer.line, run_id=answer.run_id, outcome=outcome, message=message)
+    return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=message)
 
 
 def _made_meanwhile(row: BatchRun) -> FeedbackResponse | None:
@@ -126,27 +125,29 @@ def _made_meanwhile(row: BatchRun) -> FeedbackResponse | None:
     return last.decision if last else None
 
 
-def _result(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, seal: str) -> Result:
+def _result(
+    answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator, seal: str
+) -> RowResult:
     try:
         message = _carry_out(answer, row, actor, by, seal)
-        outcome = Outcome.APPLIED
+        outcome = LineOutcome.APPLIED
     except FaberError as error:
-        outcome = _OUTCOMES.get(error.code, Outcome.NOT_AWAITING)
+        outcome = _OUTCOMES.get(error.code, LineOutcome.NOT_AWAITING)
         message = str(error)
     except DatabaseError:
         logger.exception("The answer to %s could not be recorded.", row.run.run_id)
-        outcome, message = Outcome.FAILED, "It could not be recorded; try this one again."
+        outcome, message = LineOutcome.FAILED, "It could not be recorded; try this one again."
     named = f"Run {row.member.name}: {message}"
-    return Result(line=answer.line, run_id=answer.run_id, outcome=outcome, message=named)
+    return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=named)
 
 
-def _carry_out(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, seal: str) -> str:
+def _carry_out(answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator, seal: str) -> str:
     if row.asked is None:
         return _steer(answer, row.run, by)
     # As the channel they came through knows them: a git name, say, is nobody's account.
     if refusal := permissions.refusal_to_answer(actor, row.run, row.asked.reviewers):
         raise NotAllowed(refusal)
-    response = answering.respond(
+    response = respond(
         row.asked.request_id,
         answer.response,
         actor=by,
@@ -158,7 +159,7 @@ def _carry_out(answer: Answer, row: BatchRun, actor: Actor, by: Coordinator, sea
     return f"{_shortened(answer.response)}."
 
 
-def _steer(answer: Answer, run: Run, by: Coordinator) -> str:
+def _steer(answer: BatchAnswer, run: Run, by: Coordinator) -> str:
     """A failed run that asks nothing is sent on from its step, or ended."""
     with transaction.atomic():
         current = Run.objects.select_for_update().get(pk=run.pk)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from django.template.defaultfilters import filesizeformat
 
-from runs.context.history import PackageShown, SourceShown, Told
 from runs.context.package import Comparison, SourceChange, unified
+from runs.context.reader import PackageShown, PackageTold, SourceShown
 from runs.terminal.console import as_text
 from runs.terminal.layout import card, clean, columns, one_line, words
 from runs.worker.replay import Replay
@@ -54,7 +54,7 @@ def replay_text(run_id: str, shown: Replay) -> str:
     return "\n\n".join(parts)
 
 
-def _head(run_id: str, told: Told) -> str:
+def _head(run_id: str, told: PackageTold) -> str:
     attempt = told.attempt
     gathered = "" if told.duration_ms is None else f" in {told.duration_ms} ms"
     return card(
@@ -68,7 +68,7 @@ def _head(run_id: str, told: Told) -> str:
     )
 
 
-def _sources(told: Told, *, colour: bool) -> Iterator[str]:
+def _sources(told: PackageTold, *, colour: bool) -> Iterator[str]:
     if told.sources:
         header = ("SOURCE", "STATUS", "SIZE", "TOOK", "TRUST", "SHA-256")
         yield columns(header, [_source(each) for each in told.sources], colour=colour)
@@ -85,7 +85,7 @@ def _source(source: SourceShown) -> tuple[object, ...]:
     )
 
 
-def _notes(told: Told) -> Iterator[str]:
+def _notes(told: PackageTold) -> Iterator[str]:
     if told.notes:
         yield _listed("Notes", (_note(note) for note in told.notes))
 
@@ -94,7 +94,7 @@ def _note(note: Mapping[str, object]) -> str:
     return f"{note.get('level', 'info')}: {note.get('source', '')}: {note.get('message', '')}"
 
 
-def _left_out(told: Told) -> Iterator[str]:
+def _left_out(told: PackageTold) -> Iterator[str]:
     if told.left_out:
         yield _listed("Left out", (_gone(gone) for gone in told.left_out))
 

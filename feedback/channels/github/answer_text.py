@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from feedback.channels.github.speech import Line, Speech, joined, listen
+from feedback.channels.github.speech import Speech, SpeechLine, joined, listen
 from runs.domain.values.questions import Action, FeedbackType, Option, named
 
 NOT_WHOLE = "The comment is too long or too tangled to be read as a whole."
@@ -243,7 +243,7 @@ def _bare(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-def _after(line: Line, said: str) -> str:
+def _after(line: SpeechLine, said: str) -> str:
     """The written line without the option it begins with, whatever emphasis stood in between."""
     at = 0
     for character in said:

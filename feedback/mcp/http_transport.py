@@ -10,9 +10,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from feedback.mcp import sites
-from feedback.mcp.here import Here
-from feedback.mcp.sites import Session
+from feedback.mcp import site
+from feedback.mcp.local_site import Here
+from feedback.mcp.site import Session
 from runs.accounts import tokens
 from runs.api.auth import Caller, identify
 from runs.api.errors import MethodNotAllowed, TooLarge, refusal
@@ -55,7 +55,7 @@ async def in_thread(work: Callable[[], T]) -> T:
 async def _served(session: Session, request: HttpRequest, body: bytes) -> HttpResponse:
     from feedback.mcp import asgi  # noqa: PLC0415  a second and 50 MB that few sites need
 
-    sites.current.set(session)
+    site.current.set(session)
     host = request.get_host()  # which Django has checked against ALLOWED_HOSTS
     origins = {f"{request.scheme}://{host}", *settings.CSRF_TRUSTED_ORIGINS}
     headers = {name.lower(): value for name, value in request.headers.items()}

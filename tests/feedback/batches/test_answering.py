@@ -8,8 +8,8 @@ from django.db import DatabaseError
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from feedback.batches import aggregate, answer_lines
-from feedback.batches import answers as batching
-from feedback.batches.answer_lines import Outcome
+from feedback.batches.answer_lines import LineOutcome
+from feedback.batches.answering import RowResult, answer_listed, answer_text, respond_many
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import answers as answering
 from runs import engine
@@ -29,7 +29,7 @@ def batch() -> Batch:
     return b.new_batch()
 
 
-def outcomes(results: list[batching.Result]) -> list[tuple[int, str]]:
+def outcomes(results: list[RowResult]) -> list[tuple[int, str]]:
     return [(result.line, result.outcome.value) for result in results]
 
 
@@ -80,7 +80,7 @@ def test_one_text_with_two_bad_lines(batch: Batch) -> None:
     text = "\n".join([*lines, "#999: approve", "whatever", "120: retry", "Run #121: abort"])
     untouched = {key: f.fresh(runs[key]).last_event_id for key in ("102", "110", "130")}
 
-    results = batching.answer_text(batch, text, f.person(groups=frozenset({"operator"})))
+    results = answer_text(batch, text, f.person(groups=frozenset({"operator"})))
 
     assert outcomes(results) == [
         *((n, "applied") for n in range(1, 6)),
@@ -105,9 +105,9 @@ def test_the_next_round_belongs_to_the_same_batch(batch: Batch) -> None:
     run = b.asks(batch, "error_resolution", "1")
 
     for _ in range(3):
-        assert outcomes(batching.answer_text(batch, "#1: retry", RITA)) == [(1, "applied")]
+        assert outcomes(answer_text(batch, "#1: retry", RITA)) == [(1, "applied")]
         assert f.work(run).status == "awaiting_feedback"
-    batching.answer_text(batch, "#1: skip", RITA)
+    answer_text(batch, "#1: skip", RITA)
     f.work(run)
 
     assert aggregate.aggregate(batch)["completed"] == 1
@@ -117,7 +117,7 @@ def test_the_next_round_belongs_to_the_same_batch(batch: Batch) -> None:
 def test_the_channel_is_on_record_and_the_person_stays_the_same(batch: Batch) -> None:
     run = b.asks(batch, "approval", "1")
 
-    batching.answer_text(batch, "1: approve because it is good", RITA)
+    answer_text(batch, "1: approve because it is good", RITA)
 
     response = FeedbackResponse.objects.get()
     assert response.provided_by == {
@@ -138,7 +138,7 @@ def test_an_answer_for_a_batch_is_not_held(batch: Batch, settings: Settings) -> 
     settings.FABER_UNDO_SECONDS = 5
     run = b.asks(batch, "approval", "1")
 
-    batching.answer_text(batch, "1: approve", RITA)
+    answer_text(batch, "1: approve", RITA)
 
     assert f.fresh(run).status == "in_progress"
 
@@ -146,23 +146,23 @@ def test_an_answer_for_a_batch_is_not_held(batch: Batch, settings: Settings) -> 
 def test_two_runs_on_one_work_id_are_never_guessed(batch: Batch) -> None:
     first, second = (b.asks(batch, "approval", "7") for _ in range(2))
 
-    (result,) = batching.answer_text(batch, "#7: approve", RITA)
+    (result,) = answer_text(batch, "#7: approve", RITA)
 
-    assert result.outcome is Outcome.AMBIGUOUS
+    assert result.outcome is LineOutcome.AMBIGUOUS
     assert first.run_id in result.message
     assert second.run_id in result.message
     assert not FeedbackResponse.objects.exists()
-    batching.answer_text(batch, f"{second.uuid}: approve", RITA)
+    answer_text(batch, f"{second.uuid}: approve", RITA)
     assert (answers(first), answers(second)) == ([], ["approve"])
 
 
 def test_a_run_of_another_batch_is_unknown_here(batch: Batch) -> None:
     other = b.asks(b.new_batch(batch_id="coord-20261116-000000"), "approval", "1")
 
-    (by_work_id,) = batching.answer_text(batch, "1: approve", RITA)
-    (by_id,) = batching.answer_text(batch, f"{other.run_id}: approve", RITA)
+    (by_work_id,) = answer_text(batch, "1: approve", RITA)
+    (by_id,) = answer_text(batch, f"{other.run_id}: approve", RITA)
 
-    assert by_work_id.outcome is by_id.outcome is Outcome.UNKNOWN_RUN
+    assert by_work_id.outcome is by_id.outcome is LineOutcome.UNKNOWN_RUN
     assert answers(other) == []
 
 
@@ -171,9 +171,9 @@ def test_a_run_answered_elsewhere_meanwhile_says_so(batch: Batch) -> None:
     known = aggregate.read(batch)
     f.answer(run, "reject", actor=f.person("Otto"))
 
-    (result,) = batching.respond_many(known, answer_lines.read("1: approve", known.members), RITA)
+    (result,) = respond_many(known, answer_lines.read("1: approve", known.members), RITA)
 
-    assert result.outcome is Outcome.ALREADY_ANSWERED
+    assert result.outcome is LineOutcome.ALREADY_ANSWERED
     assert "Otto chose reject" in result.message
     assert answers(run) == ["reject"]
 
@@ -182,13 +182,13 @@ def test_a_run_that_goes_on_with_somebodys_answer_says_whose(batch: Batch) -> No
     run = b.asks(batch, "approval", "1")
     f.answer(run, "approve", actor=f.person("Otto"))
 
-    (result,) = batching.answer_text(batch, "1: approve", RITA)
+    (result,) = answer_text(batch, "1: approve", RITA)
 
-    assert result.outcome is Outcome.ALREADY_ANSWERED
+    assert result.outcome is LineOutcome.ALREADY_ANSWERED
     assert "Otto chose approve" in result.message
     f.work(run)
-    (result,) = batching.answer_text(batch, "1: approve", RITA)
-    assert result.outcome is Outcome.NOT_AWAITING
+    (result,) = answer_text(batch, "1: approve", RITA)
+    assert result.outcome is LineOutcome.NOT_AWAITING
 
 
 def test_an_answer_is_bound_to_what_its_author_saw(batch: Batch) -> None:
@@ -196,9 +196,9 @@ def test_an_answer_is_bound_to_what_its_author_saw(batch: Batch) -> None:
     known = aggregate.read(batch)
     read = answer_lines.read("1: approve", known.members)
 
-    (result,) = batching.respond_many(known, read, RITA, seals={run.run_id: "another"})
+    (result,) = respond_many(known, read, RITA, seals={run.run_id: "another"})
 
-    assert result.outcome is Outcome.STALE
+    assert result.outcome is LineOutcome.STALE
     assert answers(run) == []
 
 
@@ -215,7 +215,7 @@ def test_one_that_cannot_be_recorded_does_not_stop_the_others(
 
     monkeypatch.setattr("feedback.requests.answers.respond", respond_or_break)
 
-    results = batching.answer_text(batch, "all: approve", RITA)
+    results = answer_text(batch, "all: approve", RITA)
 
     assert [r.outcome.value for r in results] == ["applied", "failed", "applied"]
     assert [answers(run) for run in runs] == [["approve"], [], ["approve"]]
@@ -225,7 +225,7 @@ def test_who_may_not_answer_is_told_for_each_run(batch: Batch) -> None:
     mine = b.asks(batch, "approval", "1", reviewers=["rita"])
     other = b.asks(batch, "approval", "2", reviewers=["hugo"])
 
-    results = batching.answer_text(batch, "all: approve", RITA)
+    results = answer_text(batch, "all: approve", RITA)
 
     assert [r.outcome.value for r in results] == ["applied", "not_allowed"]
     assert (answers(mine), answers(other)) == (["approve"], [])
@@ -235,27 +235,27 @@ def test_a_git_name_does_not_become_an_account(batch: Batch) -> None:
     run = b.asks(batch, "approval", "1", reviewers=["hugo"])
     pretender = replace(f.person("hugo"), source=Source.CLI, account="eve")
 
-    (result,) = batching.answer_text(batch, "1: approve", pretender)
+    (result,) = answer_text(batch, "1: approve", pretender)
 
-    assert result.outcome is Outcome.NOT_ALLOWED
+    assert result.outcome is LineOutcome.NOT_ALLOWED
     assert answers(run) == []
 
 
 def test_failed_runs_are_for_those_who_may_steer(batch: Batch) -> None:
     run = b.failed(batch, "1")
 
-    (result,) = batching.answer_text(batch, "1: retry", RITA)
+    (result,) = answer_text(batch, "1: retry", RITA)
 
-    assert result.outcome is Outcome.NOT_ALLOWED
+    assert result.outcome is LineOutcome.NOT_ALLOWED
     assert f.fresh(run).status == "failed"
 
 
 def test_a_failed_run_is_not_skipped(batch: Batch) -> None:
     b.failed(batch, "1")
 
-    (result,) = batching.answer_text(batch, "1: skip", f.STARTER)
+    (result,) = answer_text(batch, "1: skip", f.STARTER)
 
-    assert result.outcome is Outcome.INVALID_RESPONSE
+    assert result.outcome is LineOutcome.INVALID_RESPONSE
     assert "retry, abort" in result.message
 
 
@@ -264,11 +264,9 @@ def test_a_failed_run_that_somebody_sent_on_is_left_alone(batch: Batch) -> None:
     known = aggregate.read(batch)
     engine.resume_stopped(run.pk, f.STARTER)
 
-    (result,) = batching.respond_many(
-        known, answer_lines.read("1: abort", known.members), f.STARTER
-    )
+    (result,) = respond_many(known, answer_lines.read("1: abort", known.members), f.STARTER)
 
-    assert result.outcome is Outcome.NOT_AWAITING
+    assert result.outcome is LineOutcome.NOT_AWAITING
     assert f.fresh(run).status == "in_progress"
 
 
@@ -276,9 +274,9 @@ def test_a_quorum_counts_people_not_channels(batch: Batch) -> None:
     run = b.asks(batch, "approval", "1", quorum=2)
     f.answer(run, "approve", actor=RITA)
 
-    (again,) = batching.answer_text(batch, "1: approve", RITA)
-    assert again.outcome is Outcome.ALREADY_ANSWERED
-    batching.answer_text(batch, "1: approve", f.person("Otto"))
+    (again,) = answer_text(batch, "1: approve", RITA)
+    assert again.outcome is LineOutcome.ALREADY_ANSWERED
+    answer_text(batch, "1: approve", f.person("Otto"))
 
     assert f.fresh(run).status == "in_progress"
 
@@ -287,7 +285,7 @@ def test_answers_of_a_program(batch: Batch) -> None:
     b.asks(batch, "review", "1")
     b.asks(batch, "clarification", "2")
 
-    results = batching.answer_listed(
+    results = answer_listed(
         batch,
         {
             "1": {"response": "request_changes", "comment": "Shorter."},
@@ -312,8 +310,8 @@ def test_an_answer_in_its_undo_time_is_progress(batch: Batch, settings: Settings
     report = aggregate.aggregate(batch)
 
     assert (report["awaiting_feedback"], report["in_progress"]) == (0, 1)
-    (result,) = batching.answer_text(batch, "1: reject", f.person("Otto"))
-    assert result.outcome is Outcome.ALREADY_ANSWERED
+    (result,) = answer_text(batch, "1: reject", f.person("Otto"))
+    assert result.outcome is LineOutcome.ALREADY_ANSWERED
 
 
 def test_a_batch_is_read_in_as_many_queries_whatever_its_size(
@@ -333,9 +331,9 @@ def test_two_hundred_answers_each_reach_their_own_run(batch: Batch) -> None:
     said = ["approve" if n % 2 else "reject" for n in range(200)]
     lines = [f"#{run.work_id}: {word} for {run.uuid}" for run, word in zip(runs, said, strict=True)]
 
-    results = batching.answer_text(batch, "\n".join(reversed(lines)), RITA)
+    results = answer_text(batch, "\n".join(reversed(lines)), RITA)
 
-    assert {result.outcome for result in results} == {Outcome.APPLIED}
+    assert {result.outcome for result in results} == {LineOutcome.APPLIED}
     assert FeedbackResponse.objects.count() == 200
     for run, word in zip(runs, said, strict=True):
         response = FeedbackResponse.objects.get(request__run=run)
@@ -352,8 +350,6 @@ def test_two_hundred_answers_each_reach_their_own_run(batch: Batch) -> None:
 def test_a_viewer_answers_nothing(batch: Batch) -> None:
     b.asks(batch, "approval", "1")
 
-    (result,) = batching.answer_text(
-        batch, "all: approve", f.person(groups=frozenset({Role.VIEWER.value}))
-    )
+    (result,) = answer_text(batch, "all: approve", f.person(groups=frozenset({Role.VIEWER.value})))
 
-    assert result.outcome is Outcome.NOT_ALLOWED
+    assert result.outcome is LineOutcome.NOT_ALLOWED

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.domain.responses.results import ResultStatus
-from runs.executors.answers import agent_answer, last_envelope, last_json_object
+from runs.executors.printed_response import agent_answer, last_envelope, last_json_object
 
 SIZE = 10 * 1024 * 1024
 

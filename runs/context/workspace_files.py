@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.context import specs
-from runs.context.gathering import Found, Json, note, nothing
-from runs.domain.values.cleaning import visible, without_comments
+from runs.context.gathering import Json, SourceRead, note, nothing
+from runs.domain.values.text import visible, without_comments
 
 SECONDS = 1.0
 LARGEST = 1024 * 1024
@@ -31,7 +31,7 @@ class _NotThere(Exception):
     pass
 
 
-def spec(root: Path, named: str, conceal: Conceal) -> Found:
+def spec(root: Path, named: str, conceal: Conceal) -> SourceRead:
     """The specification with its outline; one that is there and cannot be read is an error."""
     try:
         file = _read("spec", root, named, conceal)
@@ -41,10 +41,10 @@ def spec(root: Path, named: str, conceal: Conceal) -> Found:
         why = f"The specification {named} is there and cannot be read: {_said(error)}."
         return nothing("spec", "error", "error", why)
     value = {"path": file.path, "content": file.text, **specs.outline(file.text)}
-    return Found(value=value, size=file.size, sha256=file.sha256, left_out=file.left_out)
+    return SourceRead(value=value, size=file.size, sha256=file.sha256, left_out=file.left_out)
 
 
-def documents(root: Path, names: Sequence[str], conceal: Conceal) -> Found:
+def documents(root: Path, names: Sequence[str], conceal: Conceal) -> SourceRead:
     """The documents that older files' hooks add to the context."""
     read: list[_File] = []
     notes: list[Json] = []
@@ -55,7 +55,7 @@ def documents(root: Path, names: Sequence[str], conceal: Conceal) -> Found:
             notes.append(note("documents", "warning", str(error)))
         except OSError as error:
             notes.append(note("documents", "warning", f"{named}: {_said(error)}."))
-    return Found(
+    return SourceRead(
         value=[{"path": file.path, "content": file.text} for file in read],
         notes=tuple(notes),
         left_out=tuple(told for file in read for told in file.left_out),

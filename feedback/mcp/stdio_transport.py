@@ -12,9 +12,9 @@ import anyio
 import anyio.to_thread
 from django.db import close_old_connections
 
-from feedback.api import waiting
-from feedback.mcp import sites, tools
-from feedback.mcp.sites import Session, Site
+from feedback.api import long_poll
+from feedback.mcp import tools
+from feedback.mcp.site import Session, Site, current
 
 T = TypeVar("T")
 
@@ -23,10 +23,10 @@ SEATS = 32
 
 
 def serve(site: Site, *, patience: float, run_id: str) -> NoReturn:
-    waiting.SEATS = threading.BoundedSemaphore(SEATS)
+    long_poll.SEATS = threading.BoundedSemaphore(SEATS)
     # Whatever is under way is a transaction; a thread that reads or waits would hold up the end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sites.current.set(Session(site=site, in_thread=_in_thread, patience=patience, run_id=run_id))
+    current.set(Session(site=site, in_thread=_in_thread, patience=patience, run_id=run_id))
     anyio.run(tools.server().run_stdio_async)
     sys.stderr.flush()
     os._exit(0)

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, ValidationError
 
 from feedback.api import requests
-from feedback.mcp.sites import Json, Waited
+from feedback.mcp.site import Json, WaitResult
 from runs.api import paging, runs, steps
 from runs.api.auth import ApiRequest, Caller
 from runs.api.schemas import AskAlone, AskInRun, FinishStep, NextStep
@@ -14,7 +14,7 @@ from runs.domain.values.actors import Actor, Source
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.plain_json import storable
 from runs.models import AccessToken
-from runs.workspaces import git
+from runs.terminal import identity
 
 Sent = TypeVar("Sent", bound=BaseModel)
 
@@ -22,7 +22,7 @@ Sent = TypeVar("Sent", bound=BaseModel)
 def account_caller() -> Caller:
     """The agent of whoever this process belongs to; it needs no token to reach its own files."""
     # Not the account's own name: who may answer what the agent asks is that very person.
-    name = f"{git.cli_actor().account}-agent"
+    name = f"{identity.cli_actor().account}-agent"
     actor = Actor(name=name, source=Source.MCP, method="environment", is_agent=True)
     return Caller(token=AccessToken(name=name), actor=actor)
 
@@ -40,10 +40,10 @@ class Here:
             return requests.ask_in_run(self._request, _plain(run_id), body, "").value
         return requests.ask(self._request, read(AskAlone, question), "").value
 
-    def wait(self, request_id: str, seconds: float) -> Waited:
+    def wait(self, request_id: str, seconds: float) -> WaitResult:
         answer = HttpResponse()
         waited = requests.wait(self._request, answer, _plain(request_id), seconds)
-        return Waited(
+        return WaitResult(
             request=waited.value,
             is_settled=waited.status_code == 200,
             had_seat="Retry-After" not in answer,

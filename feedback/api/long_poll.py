@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.values.status import RequestStatus
 
 LONGEST = 60.0
 POLL_SECONDS = 0.25
@@ -18,9 +19,7 @@ def is_settled(request_id: str) -> bool:
     held = FeedbackResponse.objects.filter(
         request__request_id=request_id, state=FeedbackResponse.State.HELD
     )
-    is_open = FeedbackRequest.objects.filter(
-        request_id=request_id, status=FeedbackRequest.Status.PENDING
-    )
+    is_open = FeedbackRequest.objects.filter(request_id=request_id, status=RequestStatus.PENDING)
     return not is_open.exists() and not held.exists()
 
 

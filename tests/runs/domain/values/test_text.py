@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.domain.values.cleaning import clean, one_line
-from runs.domain.values.fencing import fenced
+from runs.domain.values.text import clean, fenced, one_line
 
 MARK = "5f3a9c01d2e4b687"
 

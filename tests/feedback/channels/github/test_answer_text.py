@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.channels.github.answers import read
+from feedback.channels.github.answer_text import read
 from runs.domain.values.questions import FeedbackType, make_option, options_of
 
 REVIEW = options_of(FeedbackType.REVIEW)
