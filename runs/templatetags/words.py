@@ -1,8 +1,10 @@
 """Words for people: moments, durations, names of channels."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import reduce
 from operator import add
+from typing import Any
 
 from django import template
 from django.utils import timezone
@@ -11,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from runs.domain.values.actors import Source
+from runs.domain.values.questions import FeedbackType
 
 register = template.Library()
 
@@ -54,6 +57,13 @@ def channel(source: str) -> str:
         return Source(source).where
     except ValueError:
         return source
+
+
+@register.filter
+def in_own_words(decision: Mapping[str, Any]) -> bool:
+    """Whether a decision's answer is a text of its author, and not one of the options."""
+    answer = decision["response"]["response"]
+    return FeedbackType(decision["type"]).takes_text and answer not in decision["options"]
 
 
 @register.filter

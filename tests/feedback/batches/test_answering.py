@@ -213,7 +213,7 @@ def test_one_that_cannot_be_recorded_does_not_stop_the_others(
             raise DatabaseError("disk full")
         return respond(request_id, *args, **more)
 
-    monkeypatch.setattr("feedback.requests.answers.respond", respond_or_break)
+    monkeypatch.setattr("feedback.batches.answering.respond", respond_or_break)
 
     results = answer_text(batch, "all: approve", RITA)
 

@@ -592,3 +592,23 @@ def test_a_poll_costs_few_queries(
 ) -> None:
     with django_assert_max_num_queries(6):
         site.get(address(asked), {"v": "pending-0"}, headers=part("standing"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"), [("skip", "<strong>Skip</strong>"), ("Use SQLite", "answered")]
+)
+def test_a_text_and_a_skipped_question_read_the_same_on_every_page(
+    site: Client, answer: str, seen: str
+) -> None:
+    run = f.started(f.workflow({"build": [f.step("ask", "tests.steps:ask")]}))
+    asked = f.pending(run)
+    f.answered(run, answer)
+
+    pages = [
+        site.get(address).content.decode()
+        for address in (f"/requests/{asked.request_id}/", f"/runs/{run.run_id}/")
+    ]
+
+    assert all(seen in page for page in pages)
+    assert all(("chose" in page) is (answer == "skip") for page in pages)
+    assert (">Skip</span>" in site.get("/audit/").content.decode()) is (answer == "skip")
