@@ -38,11 +38,12 @@ _HELD, _TAKEN = FeedbackResponse.State.HELD, FeedbackResponse.State.TAKEN
 _PATIENCE = timedelta(seconds=5)
 
 _LOCKED = Prepared(
-    lambda: (
+    lambda request_id: (
         FeedbackRequest.objects.select_for_update(of=("run",))
         .select_related("run", "attempt", "callback")
-        .filter(request_id="…")
-    )
+        .filter(request_id=request_id)
+    ),
+    "a request",
 )
 
 

@@ -96,19 +96,22 @@ def pending(runs: Sequence[Run]) -> dict[int, str]:
 
 
 _DECISIONS = Prepared(
-    lambda: (
-        FeedbackRequest.objects.filter(run=0)
+    lambda run: (
+        FeedbackRequest.objects.filter(run=run)
         .annotate(
             decided=FilteredRelation(
-                "responses", condition=Q(responses__decides=True) & ~Q(responses__state="…")
+                "responses",
+                condition=Q(responses__decides=True)
+                & ~Q(responses__state=FeedbackResponse.State.RETRACTED),
             )
         )
         .order_by("pk")
         .values_list(*DECISION_FIELDS)
-    )
+    ),
+    -1,
 )
 
 
 def decisions(run: Run) -> list[dict[str, object]]:
-    rows = _DECISIONS.rows(FeedbackResponse.State.RETRACTED.value, run.pk)
+    rows = _DECISIONS.rows(run.pk)
     return [decision_shape(dict(zip(DECISION_FIELDS, row, strict=True))) for row in rows]

@@ -70,9 +70,10 @@ def begin(run_pk: int) -> bool:
 
 
 _SIGNED = Prepared(
-    lambda: StepAttempt.objects.select_related("run__project").filter(
-        run_id=0, status="…", worker="…"
-    )
+    lambda run, worker: StepAttempt.objects.select_related("run__project").filter(
+        run_id=run, status=StepAttempt.Status.RUNNING, worker=worker
+    ),
+    *(-1, "a worker"),
 )
 
 
@@ -81,7 +82,7 @@ def claim(run_pk: int, worker: str) -> Claim | None:
     if not _sign_for(run_pk, worker) and not (bring_back(run_pk) and _sign_for(run_pk, worker)):
         return None
     # None when the run was cancelled in the same moment.
-    attempt = _SIGNED.first(run_pk, StepAttempt.Status.RUNNING.value, worker)
+    attempt = _SIGNED.first(run_pk, worker)
     if attempt is None or not holds_plan(attempt):
         return None
     return _claimed(attempt.run, attempt, worker)

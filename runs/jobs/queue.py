@@ -4,7 +4,7 @@ import logging
 import os
 import socket
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connections
@@ -61,9 +61,10 @@ def waiting_since() -> datetime | None:
 
 # The own queue has the longer name: "-key" puts a beat before the waiting jobs.
 _WAITING = Prepared(
-    lambda: (
-        _jobs().filter(key__in=["…", "…@…"], lock__lte=timezone.now()).order_by("-key", "id")[:1]
+    lambda shared, own, now: (
+        _jobs().filter(key__in=[shared, own], lock__lte=now).order_by("-key", "id")[:1]
     ),
+    *("shared", "own", datetime(2000, 1, 1, tzinfo=UTC)),
     using=Conf.ORM,
 )
 

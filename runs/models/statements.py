@@ -20,16 +20,19 @@ M = TypeVar("M", bound=Model)
 
 
 class Prepared(Generic[M]):
-    """A query of one fixed shape; each call gives the values that its conditions compare with.
+    """A query of one fixed shape, made with examples; each call gives other values in their place.
 
-    They come in the order in which the SQL names them, as the database knows them: no field looks
-    at them any more.
+    They are handed over as the database knows them: no field looks at them any more.
     """
 
     def __init__(
-        self, build: Callable[[], QuerySet[M, Any]], *, using: str = DEFAULT_DB_ALIAS
+        self,
+        build: Callable[..., QuerySet[M, Any]],
+        *examples: object,
+        using: str = DEFAULT_DB_ALIAS,
     ) -> None:
         self._build = build  # called when it is first needed: apps are loaded by then
+        self._examples = examples
         self._using = using
         self._compiled: _Compiled | None = None
 
@@ -44,17 +47,22 @@ class Prepared(Generic[M]):
 
     def _made(self) -> "_Compiled":
         if self._compiled is None:
-            self._compiled = _Compiled(self._build(), self._using)
+            self._compiled = _Compiled(self._build(*self._examples), self._examples, self._using)
         return self._compiled
 
 
 class _Compiled:
     """The SQL, and how its rows become objects; the same as Django does it, only kept."""
 
-    def __init__(self, queryset: QuerySet[Any, Any], using: str) -> None:
+    def __init__(
+        self, queryset: QuerySet[Any, Any], examples: Sequence[object], using: str
+    ) -> None:
         self._using = using
         self._compiler: Any = queryset.query.get_compiler(using)
-        self._sql, self._example = self._compiler.as_sql()
+        self._sql, parameters = self._compiler.as_sql()
+        # By what they are and not by their order: what else is a parameter is Django's business.
+        self._parameters = list(parameters)
+        self._places = [self._place_of(self._adapted(example)) for example in examples]
         selected, info = self._compiler.select, self._compiler.klass_info
         self._converters = self._compiler.get_converters([column for column, *_ in selected])
         if info:  # of objects, not of values
@@ -67,8 +75,8 @@ class _Compiled:
             self._related: list[Any] = get_related_populators(info, selected, using, *mode)
 
     def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:
-        if len(values) != len(self._example):
-            raise TypeError(f"{len(self._example)} values are asked for, {len(values)} given")
+        if len(values) != len(self._places):
+            raise TypeError(f"{len(self._places)} values are asked for, {len(values)} given")
         fetched = self._fetched(values)
         if not self._converters:
             return iter(fetched)
@@ -83,13 +91,25 @@ class _Compiled:
             related.populate(row, found)
         return found
 
+    def _place_of(self, example: object) -> int:
+        if self._parameters.count(example) != 1:
+            raise ValueError(f"{example!r} is no example: {self._parameters} hold it not just once")
+        return self._parameters.index(example)
+
     def _fetched(self, values: tuple[Any, ...]) -> list[tuple[object, ...]]:
-        connection = connections[self._using]
-        adapt = connection.ops.adapt_datetimefield_value
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, [adapt(v) if isinstance(v, datetime) else v for v in values])
+        parameters = list(self._parameters)
+        for place, value in zip(self._places, values, strict=True):
+            parameters[place] = self._adapted(value)
+        with connections[self._using].cursor() as cursor:
+            cursor.execute(self._sql, parameters)
             rows: list[tuple[object, ...]] = cursor.fetchall()
         return rows
+
+    def _adapted(self, value: object) -> object:
+        if not isinstance(value, datetime):
+            return value
+        adapted: object = connections[self._using].ops.adapt_datetimefield_value(value)
+        return adapted
 
 
 def insert(new: Model) -> None:

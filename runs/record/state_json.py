@@ -39,7 +39,9 @@ class Records:
         return next((d for d in self.decisions if d["status"] == "pending"), None)
 
 
-_TOLD = Prepared(lambda: Event.objects.filter(run=0).order_by("number").values_list("document"))
+_TOLD = Prepared(
+    lambda run: Event.objects.filter(run=run).order_by("number").values_list("document"), -1
+)
 
 
 def read(run: Run) -> Records:

@@ -14,9 +14,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 def _by_run() -> Prepared[StepAttempt]:
     return Prepared(
-        lambda: StepAttempt.objects.select_related("run__project").filter(
-            queued_at__lte=timezone.now(), run_id=0
-        )
+        lambda now, run: StepAttempt.objects.select_related("run__project").filter(
+            queued_at__lte=now, run_id=run
+        ),
+        *(timezone.now(), -1),
     )
 
 
@@ -25,7 +26,7 @@ def test_it_gives_the_same_object_with_everything_that_hangs_on_it(
 ) -> None:
     run = f.started(f.five_steps())
     asked = _by_run()
-    asked.first(timezone.now(), 0)
+    asked.first(timezone.now(), -1)
     name = run.project.name
     with django_assert_num_queries(1):
         found = asked.first(timezone.now(), run.pk)
@@ -40,7 +41,7 @@ def test_it_gives_the_same_object_with_everything_that_hangs_on_it(
 
 def test_what_is_found_can_be_saved_again() -> None:
     run = f.started(f.five_steps())
-    found = Prepared(lambda: Run.objects.filter(pk=0)).first(run.pk)
+    found = Prepared(lambda pk: Run.objects.filter(pk=pk), -1).first(run.pk)
     assert found is not None
     found.error = "changed"
     found.save(update_fields=["error"])
@@ -49,14 +50,14 @@ def test_what_is_found_can_be_saved_again() -> None:
 
 def test_another_value_finds_another_row_or_none() -> None:
     runs = [f.started(f.five_steps()), f.started(f.five_steps())]
-    asked = Prepared(lambda: Run.objects.filter(pk=0))
+    asked = Prepared(lambda pk: Run.objects.filter(pk=pk), -1)
     assert [asked.first(run.pk) for run in runs] == runs
     assert asked.first(0) is None
 
 
 def test_a_moment_is_compared_as_it_is_stored() -> None:
     run = f.started(f.five_steps())
-    before = Prepared(lambda: Run.objects.filter(created_at__lte=timezone.now()))
+    before = Prepared(lambda now: Run.objects.filter(created_at__lte=now), timezone.now())
     assert before.first(run.created_at) == run
 
 
@@ -65,9 +66,17 @@ def test_too_few_values_are_refused() -> None:
         _by_run().first(timezone.now())
 
 
+def test_an_example_that_is_not_unique_is_refused() -> None:
+    twice = Prepared(lambda pk: Run.objects.filter(pk=pk, batch_id=pk), -1)
+    with pytest.raises(ValueError, match="-1 is no example"):
+        twice.first(1)
+
+
 def test_values_come_as_django_gives_them() -> None:
     run = f.started(f.five_steps())
-    asked = Prepared(lambda: Run.objects.filter(pk=0).values_list("pk", "plan", "created_at"))
+    asked = Prepared(
+        lambda pk: Run.objects.filter(pk=pk).values_list("pk", "plan", "created_at"), 0
+    )
     assert list(map(tuple, asked.rows(run.pk))) == [(run.pk, run.plan, run.created_at)]
     assert asked.rows(0) == []
 
