@@ -98,3 +98,4 @@ def test_every_run_of_an_earlier_version_goes_on_from_where_it_stood(site: Scrat
 
     assert faber(site, "audit", "verify")["valid"] is True
     assert "not defined" not in site.log.read_text()
+    assert "Traceback" not in site.log.read_text()
