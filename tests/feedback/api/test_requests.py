@@ -253,6 +253,7 @@ def test_an_hour_of_bounded_waits_loses_no_answer(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr("feedback.api.long_poll.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(long_poll, "POLL_SECONDS", 5.0)
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
