@@ -35,15 +35,8 @@ class ResponseInline(_Inline):
 @admin.register(FeedbackRequest)
 class FeedbackRequestAdmin(OfARunAdmin):
     list_display = [
-        "request_id",
-        "page",
-        "run",
-        "type",
-        "status",
-        "phase",
-        "step",
-        "steps_behind",
-        "requested_at",
+        *("request_id", "page", "run", "type", "status", "phase", "step"),
+        *("steps_behind", "requested_at"),
     ]
     list_filter = ["status", "type", "gate", "phase", "requested_at"]
     search_fields = ["request_id", "run__run_id", "prompt"]
@@ -64,15 +57,8 @@ class FeedbackRequestAdmin(OfARunAdmin):
 @admin.register(FeedbackResponse)
 class FeedbackResponseAdmin(ReadOnlyAdmin):
     list_display = [
-        "request",
-        "page",
-        "response",
-        "action",
-        "who",
-        "source",
-        "decides",
-        "state",
-        "received_at",
+        *("request", "page", "response", "action", "who", "source", "decides"),
+        *("state", "received_at"),
     ]
     list_filter = ["action", "state", "decides", "request__type", "received_at"]
     search_fields = ["request__request_id", "response", "comment", "identity"]

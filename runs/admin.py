@@ -97,14 +97,8 @@ class ProjectAdmin(ReadOnlyAdmin):
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
     list_display = [
-        "run_id",
-        "page",
-        "work_id",
-        "workflow_id",
-        "status",
-        "started_by",
-        "created_at",
-        "completed_at",
+        *("run_id", "page", "work_id", "workflow_id", "status", "started_by"),
+        *("created_at", "completed_at"),
     ]
     list_filter = ["status", "project", "workflow_id", "autonomy", "created_at"]
     search_fields = ["run_id", "work_id", "workflow_id", "started_by"]
@@ -121,16 +115,8 @@ class RunAdmin(ReadOnlyAdmin):
 @admin.register(StepAttempt)
 class StepAttemptAdmin(OfARunAdmin):
     list_display = [
-        "run",
-        "page",
-        "phase",
-        "step",
-        "number",
-        "action",
-        "status",
-        "result",
-        "cost",
-        "started_at",
+        *("run", "page", "phase", "step", "number", "action", "status", "result"),
+        *("cost", "started_at"),
     ]
     list_filter = ["status", "result", "phase", "is_hook", "is_remote", "started_at"]
     search_fields = ["run__run_id", "step", "worker", "session"]

@@ -16,18 +16,8 @@ REFUSALS = 20
 FETCHED = 500  # rows at a time, when all of them are wanted
 
 COLUMNS = (
-    "received_at",
-    "user",
-    "source",
-    "method",
-    "type",
-    "response",
-    "action",
-    "comment",
-    "request_id",
-    "run_id",
-    "project",
-    "state",
+    *("received_at", "user", "source", "method", "type", "response", "action", "comment"),
+    *("request_id", "run_id", "project", "state"),
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -9,25 +9,14 @@ from feedback.audit.decisions import DecisionFilter
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType
 from runs.pages.lists import listing
-from runs.pages.lists.filters import ask_once
+from runs.pages.lists.filters import ask_once, search_field
 
 PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "all": "All time"}
 DEFAULT_PERIOD = "30"
 
 
 class AuditForm(forms.Form):
-    q = forms.CharField(
-        label="Search",
-        required=False,
-        max_length=250,
-        widget=forms.TextInput(
-            attrs={
-                "type": "search",
-                "placeholder": "Comment, question, request or run",
-                "autocomplete": "off",
-            }
-        ),
-    )
+    q = search_field("Comment, question, request or run")
     user = forms.CharField(
         label="Who",
         required=False,

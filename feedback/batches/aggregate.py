@@ -16,34 +16,13 @@ from runs.models import Batch, Run
 
 # What tells of a run without its plan, which runs of a batch mostly share.
 _RUN = (
-    "run_id",
-    "uuid",
-    "batch_id",
-    "work_id",
-    "target",
-    "status",
-    "position",
-    "plan_hash",
-    "artifacts",
-    "error",
-    "updated_at",
-    "started_by",
-    "started_by_user_id",
-    "started_by_account",
+    *("run_id", "uuid", "batch_id", "work_id", "target", "status", "position", "plan_hash"),
+    *("artifacts", "error", "updated_at", "started_by"),
+    *("started_by_user_id", "started_by_account"),
 )
 _REQUEST = (
-    "request_id",
-    "run_id",
-    "type",
-    "prompt",
-    "options",
-    "context",
-    "phase",
-    "step",
-    "reviewers",
-    "quorum",
-    "seal",
-    "requested_at",
+    *("request_id", "run_id", "type", "prompt", "options", "context", "phase", "step"),
+    *("reviewers", "quorum", "seal", "requested_at"),
 )
 
 

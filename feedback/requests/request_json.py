@@ -141,24 +141,10 @@ def _request_shape(request: FeedbackRequest, shown: Sequence[_Revision]) -> dict
 
 # What a decision is made of, read in one query; the last ones are those of its answer.
 DECISION_FIELDS = (
-    "request_id",
-    "status",
-    "type",
-    "prompt",
-    "options",
-    "context",
-    "requested_at",
-    "shown_on_cli",
-    "phase",
-    "step",
-    "step_index",
-    "delivery__comment_url",
-    "decided__response",
-    "decided__action",
-    "decided__comment",
-    "decided__items",
-    "decided__provided_by",
-    "decided__received_at",
+    *("request_id", "status", "type", "prompt", "options", "context", "requested_at"),
+    *("shown_on_cli", "phase", "step", "step_index", "delivery__comment_url"),
+    *("decided__response", "decided__action", "decided__comment", "decided__items"),
+    *("decided__provided_by", "decided__received_at"),
 )
 
 

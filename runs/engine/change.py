@@ -26,19 +26,9 @@ PLAN_CHANGED = (
 )
 
 _CHANGING = (
-    "status",
-    "position",
-    "entered_phase",
-    "approvals",
-    "retry_count",
-    "warnings_total",
-    "artifacts",
-    "error",
-    "last_event_id",
-    "last_event_at",
-    "last_event_hash",
-    "updated_at",
-    "completed_at",
+    *("status", "position", "entered_phase", "approvals", "retry_count", "warnings_total"),
+    *("artifacts", "error", "last_event_id", "last_event_at", "last_event_hash"),
+    *("updated_at", "completed_at"),
 )
 
 

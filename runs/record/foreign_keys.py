@@ -8,15 +8,8 @@ Json = dict[str, object]
 # would be wrong as soon as the run goes on.
 _OVERTAKEN = frozenset(
     {
-        "current_step_id",
-        "failed_at",
-        "issue_number",
-        "last_check_in",
-        "last_resume_point",
-        "paused_at",
-        "pending_approvals",
-        "retries",
-        "steps_completed",
+        *("current_step_id", "failed_at", "issue_number", "last_check_in", "last_resume_point"),
+        *("paused_at", "pending_approvals", "retries", "steps_completed"),
     }
 )
 _OF_A_PHASE = frozenset({"artifacts", "data", "hooks_executed", "step_events"})

@@ -113,14 +113,8 @@ def _pending(decision: Json) -> Json:
     return {
         key: decision[key]
         for key in (
-            "request_id",
-            "type",
-            "prompt",
-            "options",
-            "context",
-            "requested_at",
-            "notification_sent",
-            "resume_point",
+            *("request_id", "type", "prompt", "options", "context", "requested_at"),
+            *("notification_sent", "resume_point"),
         )
     }
 

@@ -56,14 +56,8 @@ class FaberCommand(BaseCommand):
     requires_system_checks: list[str] = []
     # Django's own options go on working; in a help page they would hide the command's.
     suppressed_base_arguments = {
-        "--version",
-        "--verbosity",
-        "--settings",
-        "--pythonpath",
-        "--traceback",
-        "--no-color",
-        "--force-color",
-        "--skip-checks",
+        *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
+        *("--no-color", "--force-color", "--skip-checks"),
     }
 
     @abstractmethod

@@ -12,13 +12,8 @@ from runs.domain.workflow.problems import Notes, hooks_in, phases_in, place_of, 
 AGENT_KEYS = ("prompt", "command", "skill")
 
 _UNUSED_IN_FILE = (
-    "$schema",
-    "prompt",
-    "defaults",
-    "phase_defaults",
-    "critical_artifacts",
-    "changelog",
-    "validation",
+    *("$schema", "prompt", "defaults", "phase_defaults", "critical_artifacts"),
+    *("changelog", "validation"),
 )
 _UNUSED_IN_PHASE = ("validation", "changelog")
 _UNUSED_IN_STEP = ("validation", "conditional", "changelog", "step_action", "step_type")

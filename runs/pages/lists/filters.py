@@ -23,21 +23,17 @@ def ask_once(form: forms.Form) -> None:
             field.choices = list(offered)
 
 
+def search_field(placeholder: str) -> forms.CharField:
+    looks = {"type": "search", "placeholder": placeholder, "autocomplete": "off"}
+    return forms.CharField(
+        label="Search", required=False, max_length=250, widget=forms.TextInput(attrs=looks)
+    )
+
+
 class SearchForm(forms.Form):
     """What the list of runs is narrowed by; a value nobody knows narrows nothing."""
 
-    q = forms.CharField(
-        label="Search",
-        required=False,
-        max_length=250,
-        widget=forms.TextInput(
-            attrs={
-                "type": "search",
-                "placeholder": "Run, work id, project or workflow",
-                "autocomplete": "off",
-            }
-        ),
-    )
+    q = search_field("Run, work id, project or workflow")
     status = forms.ChoiceField(
         required=False, choices=[(s.value, s.label) for s in RunStatus], widget=forms.HiddenInput
     )

@@ -12,17 +12,8 @@ Json = dict[str, object]
 
 # What can be set, in the order it is shown in.
 KEYS = (
-    "workspace",
-    "base_branch",
-    "worktree",
-    "exclusive",
-    "agent",
-    "context_tokens",
-    "context_bytes",
-    "reviewers",
-    "tells_runs",
-    "labels_issues",
-    "github_allow",
+    *("workspace", "base_branch", "worktree", "exclusive", "agent", "context_tokens"),
+    *("context_bytes", "reviewers", "tells_runs", "labels_issues", "github_allow"),
 )
 
 
