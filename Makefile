@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test quick check bench lighthouse screenshots format lock
+.PHONY: up test quick next check bench lighthouse screenshots format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
@@ -33,6 +33,20 @@ test: .venv/installed-dev
 quick: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not chaos and not postgres"
 
+# What leans on Django's insides, on the newest Django; it needs a Python from 3.12 on.
+NEXT_PYTHON ?= $(firstword $(wildcard $(foreach version,3.14 3.13 3.12,\
+	/usr/bin/python$(version) /usr/local/bin/python$(version) $(HOME)/.pyenv/versions/$(version)*/bin/python)))
+
+.venv-next/installed: requirements-next.lock
+	@test -n "$(NEXT_PYTHON)" || { echo "No Python from 3.12 on was found; set NEXT_PYTHON=…" >&2; exit 1; }
+	@test -d .venv-next || { echo "Setting up .venv-next (once) …" >&2; $(NEXT_PYTHON) -m venv .venv-next; }
+	@.venv-next/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-next.lock >&2
+	@touch $@
+
+next: .venv-next/installed
+	.venv-next/bin/python -m pytest -n 2 --dist loadgroup -W "ignore:The 'partial'and 'partialdef' template tags:DeprecationWarning" \
+		tests/runs/models tests/runs/engine tests/runs/jobs tests/runs/worker tests/feedback/requests tests/journeys
+
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -60,3 +74,6 @@ lock: .venv/installed
 		-q pyproject.toml --group build -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 		-q pyproject.toml --group dev -o requirements-dev.lock
+	echo 'django>=6,<7' > .venv/next.txt
+	$(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		-q pyproject.toml --group dev --override .venv/next.txt -o requirements-next.lock
