@@ -1,1 +1,1 @@
-"""Reaching people and taking their answers: requests, channels, pages, the record of decisions."""
+"""Reaching people and taking their answers; what an answer means for a run is `runs`'."""

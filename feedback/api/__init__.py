@@ -1,1 +1,1 @@
-"""The HTTP API for programs: the calls about requests."""
+"""The HTTP calls about requests and batches; what every call shares is in `runs.api`."""

@@ -1,1 +1,1 @@
-"""Looking back: decisions on record, whether the record is whole, and statistics."""
+"""Looking back: decisions, whether the record is whole, statistics; nothing is decided here."""

@@ -1,1 +1,1 @@
-"""Ways a request leaves the site, one folder each; `requests.announce` calls them."""
+"""Ways a request leaves the site, one folder each, called by `requests.announce`; no pages."""

@@ -1,1 +1,1 @@
-"""The page of one request: what is decided, the files, the rounds, the comments, the answer."""
+"""The page of one request: files, rounds, comments, the answer; recording it is `requests`'."""

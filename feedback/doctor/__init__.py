@@ -1,1 +1,1 @@
-"""What is broken, since when, and one safe repair for each."""
+"""What is broken, since when, and one safe repair each; the sweep repairs without being asked."""

@@ -1,1 +1,1 @@
-"""Runs as directories: written, read, and taken in; keeping up with another site is `sync`."""
+"""Runs as directories, written and taken in; keeping up with another site is `sync`."""

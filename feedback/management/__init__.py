@@ -1,1 +1,1 @@
-"""The commands about requests and decisions: each translates words into one call."""
+"""The commands that ask, answer or look back: each translates words into one call, no rules."""

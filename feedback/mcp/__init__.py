@@ -1,1 +1,1 @@
-"""What agents call through MCP: the calls of the API as tools, always as an agent."""
+"""The calls of the API as tools for agents, always as an agent; no rules of their own."""

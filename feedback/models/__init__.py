@@ -1,4 +1,4 @@
-"""Questions put to people, what they said, and where it was told."""
+"""Requests, responses and what must leave the site; what happens to them is `requests`'."""
 
 from feedback.models.callbacks import Callback
 from feedback.models.github import CommentState, Delivery, InboundComment, Listening, Webhook

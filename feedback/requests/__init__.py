@@ -1,1 +1,1 @@
-"""The heart: a request is opened, answered once, retracted or withdrawn, and announced."""
+"""The heart: a request is opened, answered once, withdrawn, announced; no page, no channel."""

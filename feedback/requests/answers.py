@@ -255,7 +255,7 @@ def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
         actor=actor,
     )
     if not response.decides:
-        engine.tell(run, [received])
+        engine.record(run, [received])
         return
     approval = event_texts.approval(
         request.feedback_type,
@@ -274,13 +274,13 @@ def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
         approved_gate=request.gate_key,
         request_id=request.request_id,
         feedback=_feedback(request, response),
-        told=[received, *approval],
+        events=[received, *approval],
     )
 
 
 def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:
     """What the next step is told of the answer."""
-    told: dict[str, object] = {
+    feedback: dict[str, object] = {
         "request_id": request.request_id,
         "type": request.type,
         "response": response.response,
@@ -291,8 +291,8 @@ def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str,
         "resume_point": request.resume_point,
     }
     if response.skipped:
-        told["skipped"] = True
-    return told
+        feedback["skipped"] = True
+    return feedback
 
 
 def _shortened(text: str) -> str:

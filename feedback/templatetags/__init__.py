@@ -1,1 +1,1 @@
-"""What the templates of requests need besides Django's own tags."""
+"""What the templates of requests need; what both apps need is in `runs.templatetags`."""

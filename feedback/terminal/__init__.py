@@ -1,1 +1,1 @@
-"""Asking and answering at a terminal: the card of a request, the prompt, staying with a run."""
+"""Asking at a terminal: a request's card, the prompt, staying with a run; no rules of answering."""

@@ -1,1 +1,1 @@
-"""The HTTP API for programs: what every part of it shares, and the calls about runs."""
+"""The HTTP API for programs: what every part of it shares, and the calls about runs; no rules."""

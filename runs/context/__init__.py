@@ -1,4 +1,4 @@
-"""What a step must know, gathered from stored facts and cut to its budget before it is executed."""
+"""What a step must know, gathered from stored facts, cut to a budget; executing is `worker`'s."""
 
 from runs.context.reconstitution import Memory, Trouble, new_mark, reconstitute, trouble_in
 

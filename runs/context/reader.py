@@ -34,7 +34,7 @@ class SourceShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackageTold:
+class PackageSummary:
     """A package without its parts: where it came from, and what is missing in it."""
 
     number: int  # within the run
@@ -88,7 +88,7 @@ class PartShown:
 class Differing:
     """What one package tells otherwise than another."""
 
-    other: PackageTold
+    other: PackageSummary
     sources: Sequence[SourceChange]
     changed: Sequence[PartShown]
     equal: Sequence[str]
@@ -96,8 +96,8 @@ class Differing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageShown:
-    told: PackageTold
-    others: Sequence[PackageTold]
+    told: PackageSummary
+    others: Sequence[PackageSummary]
     document: Json
     differing: Differing | None = None
 
@@ -106,7 +106,7 @@ class PackageShown:
         return [Section(name=name, text=text) for name, text in sections_of(self.document)]
 
     @property
-    def compared_with(self) -> PackageTold | None:
+    def compared_with(self) -> PackageSummary | None:
         """The package that was asked for, else the one before, which people most often want."""
         if self.differing:
             return self.differing.other
@@ -114,13 +114,13 @@ class PackageShown:
         return earlier[-1] if earlier else None
 
     @property
-    def nearby(self) -> Sequence[PackageTold]:
+    def nearby(self) -> Sequence[PackageSummary]:
         every = sorted([self.told, *self.others], key=lambda each: each.number)
         first = max(0, self.told.number - 1 - NEARBY)
         return every[first : self.told.number + NEARBY]
 
 
-def listed(run: Run) -> list[PackageTold]:
+def listed(run: Run) -> list[PackageSummary]:
     """Every package of a run, oldest first, without fetching what is in it."""
     titles = {unit.key: unit.step.title for unit in run.frozen_plan.units}
     shown = ("run_id", "digest", "created_at", *(f"attempt__{name}" for name in _OF_ATTEMPT))
@@ -158,7 +158,7 @@ def compared(run: Run, old: int, new: int) -> Comparison:
     return store.compare(whole(run, old), whole(run, new))
 
 
-def _differing(run: Run, told: Sequence[PackageTold], other: str, package: Json) -> Differing:
+def _differing(run: Run, told: Sequence[PackageSummary], other: str, package: Json) -> Differing:
     if not (other.isascii() and other.isdecimal()):
         raise NotFound(f"There is no package {other[:50]!r}.")
     found = store.compare(whole(run, int(other)), package)
@@ -185,10 +185,10 @@ def _part(name: str, difference: Difference) -> PartShown:
     )
 
 
-def _told(row: ContextPackage, number: int, title: str) -> PackageTold:
+def _told(row: ContextPackage, number: int, title: str) -> PackageSummary:
     known = {name: _read(getattr(row, f"its_{name}")) for name in store.OVERVIEW}
     duration = known["duration_ms"]
-    return PackageTold(
+    return PackageSummary(
         number=number,
         attempt=row.attempt,
         title=title,

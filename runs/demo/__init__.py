@@ -1,4 +1,4 @@
-"""The demo: a whole workflow on a scratch repository, without network and without an agent."""
+"""The demo: a whole workflow on a scratch repository, without network and agent; not a test."""
 
 import shutil
 import sys

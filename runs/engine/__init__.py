@@ -1,4 +1,4 @@
-"""Every change of a run: started, claimed, settled, resumed, cancelled, and recovered."""
+"""Every change of a run: started, claimed, settled, resumed, cancelled; executing is `worker`'s."""
 
 from runs.engine.lifecycle import (
     Claim,
@@ -8,11 +8,11 @@ from runs.engine.lifecycle import (
     claim,
     holds_plan,
     keep,
+    record,
     resume,
     resume_stopped,
     settle,
     start,
-    tell,
 )
 from runs.engine.new_run import Start, Worktree
 
@@ -26,9 +26,9 @@ __all__ = [
     "claim",
     "holds_plan",
     "keep",
+    "record",
     "resume",
     "resume_stopped",
     "settle",
     "start",
-    "tell",
 ]

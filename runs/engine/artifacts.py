@@ -72,7 +72,7 @@ def read_named(workspace: Path, named: str) -> FoundFile:
 
 def keep(run: Run, attempt: StepAttempt, found: tuple[FoundFile, ...]) -> list[Entry]:
     """Store what changed as new revisions and tell it; an unchanged file makes none."""
-    told: list[Entry] = []
+    entries: list[Entry] = []
     for file in found:
         if file.content is None:
             continue
@@ -89,7 +89,7 @@ def keep(run: Run, attempt: StepAttempt, found: tuple[FoundFile, ...]) -> list[E
             size=len(file.content),
             content=file.content,
         )
-        told.append(
+        entries.append(
             Entry(
                 type=EventType.ARTIFACT_MODIFY if latest else EventType.ARTIFACT_CREATE,
                 phase=attempt.phase,
@@ -107,7 +107,7 @@ def keep(run: Run, attempt: StepAttempt, found: tuple[FoundFile, ...]) -> list[E
                 metadata={"revision": revision},
             )
         )
-    return told
+    return entries
 
 
 def tell_named(run: Run, attempt: StepAttempt, named: Mapping[str, object]) -> list[Entry]:

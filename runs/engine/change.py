@@ -61,7 +61,7 @@ class Change:
     def facts(self) -> Facts:
         return self.run.facts
 
-    def tell(self, *entries: Entry) -> None:
+    def record(self, *entries: Entry) -> None:
         self._entries.extend(entries)
 
     def holds_plan(self) -> bool:
@@ -95,7 +95,7 @@ class Change:
         """The engine itself cannot go on; an operator may resume the run."""
         self._move_to(RunStatus.FAILED)
         self.run.error = reason
-        self.tell(event_texts.run_failed(reason))
+        self.record(event_texts.run_failed(reason))
 
     def cancel(self, *, reason: str, actor: Actor | None) -> None:
         self._move_to(RunStatus.CANCELLED)
@@ -103,7 +103,7 @@ class Change:
         self.run.error = reason
         asker().withdraw(self.run, reason)
         self._close_attempts(reason)
-        self.tell(event_texts.run_cancelled(reason, actor))
+        self.record(event_texts.run_cancelled(reason, actor))
 
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
@@ -151,7 +151,7 @@ class Change:
         self.run.error = ""
         unit = self.plan.units[move.at]
         if move.action in ("revise", "retry") and not unit.is_hook:
-            self.tell(event_texts.step_retried(unit, move.action))
+            self.record(event_texts.step_retried(unit, move.action))
         return self._make_attempt(unit, move.at, move.action)
 
     def _ask(self, move: planner.Ask) -> None:
@@ -173,7 +173,7 @@ class Change:
             move.question,
             Asking(gate_key=move.gate_key, shown=shown, after=made_here),
         )
-        self.tell(*event_texts.asked(move.question, unit, request_id, _executed(made_here)))
+        self.record(*event_texts.asked(move.question, unit, request_id, _executed(made_here)))
         if move.by_policy:
             self._policy_request = request_id
 
@@ -185,7 +185,7 @@ class Change:
             return
         self._move_to(RunStatus.COMPLETED)
         self.run.completed_at = self.now
-        self.tell(
+        self.record(
             event_texts.run_completed(
                 self.plan,
                 duration_ms=self.run.duration_ms,
@@ -207,7 +207,7 @@ class Change:
             item, self.plan, retries=self.run.retry_count, executed=_executed(self.last)
         )
         if entry:
-            self.tell(entry)
+            self.record(entry)
 
     def _close_attempts(self, reason: str) -> None:
         self.run.attempts.filter(status__in=StepAttempt.OPEN).update(
@@ -243,7 +243,7 @@ class Change:
             self._queued = True
         if not unit.is_hook:
             # Told when the step is handed out: whoever takes it up only signs for it.
-            self.tell(event_texts.step_started(unit, attempt=attempt.number, action=action))
+            self.record(event_texts.step_started(unit, attempt=attempt.number, action=action))
         insert(attempt)
         return attempt
 

@@ -61,8 +61,8 @@ def verdict_of(run: Run) -> verification.Verdict:
 
 def traces_of(run: Run, upcoming: Iterable[Entry] = ()) -> list[verification.Trace]:
     """What the history tells of steps, then what is about to be told."""
-    told = Event.objects.filter(run=run, type__in=verification.TELLING).order_by("number")
-    rows = list(told.values_list("number", "type", "phase", "step"))
+    events = Event.objects.filter(run=run, type__in=verification.TELLING).order_by("number")
+    rows = list(events.values_list("number", "type", "phase", "step"))
     begun = run.attempts.filter(is_hook=False, started_at__isnull=False)
     executed = {f"{phase}:{step}" for phase, step in begun.values_list("phase", "step")}
     # What another machine began and this one goes on with has no attempt here.
@@ -85,11 +85,13 @@ def _divergences(run: Run) -> tuple[verification.Divergence, ...]:
         verification.Divergence(
             number=number,
             key=f"{phase}:{step}",
-            attempt=told.get("metadata", {}).get("attempt", 0),
-            message=told.get("message", ""),
-            claims=tuple(told.get("metadata", {}).get("claims", ())),
+            attempt=document.get("metadata", {}).get("attempt", 0),
+            message=document.get("message", ""),
+            claims=tuple(document.get("metadata", {}).get("claims", ())),
         )
-        for number, phase, step, told in refused.values_list("number", "phase", "step", "document")
+        for number, phase, step, document in refused.values_list(
+            "number", "phase", "step", "document"
+        )
     )
 
 

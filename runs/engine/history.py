@@ -39,13 +39,13 @@ def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:
 
 def changed(run: Run) -> str:
     """Whether events were taken away or slipped in; each has its number, without a gap."""
-    told = run.last_event_id
+    known = run.last_event_id
     there = Event.objects.filter(run=run).aggregate(events=Count("pk"), last=Max("number"))
     last = there["last"] or 0
-    if there["events"] == last == told:
+    if there["events"] == last == known:
         return ""
-    run.last_event_id = max(told, last)  # the failure is told behind what was slipped in
-    return f"Its history was changed: {told} events were told, {there['events']} are there."
+    run.last_event_id = max(known, last)  # the failure is told behind what was slipped in
+    return f"Its history was changed: {known} events were recorded, {there['events']} are there."
 
 
 def broken_links(run: Run) -> list[str]:
@@ -65,8 +65,8 @@ def broken_links(run: Run) -> list[str]:
 
 def _tells_its_document(event: Event) -> bool:
     """The columns a verdict is read from are a copy; they must say what was chained."""
-    told = event.document
-    kind = str(told.get("type"))
+    document = event.document
+    kind = str(document.get("type"))
     copied: dict[str, object] = {"event_id": event.number}
     if event.phase:
         copied["phase"] = event.phase
@@ -74,15 +74,15 @@ def _tells_its_document(event: Event) -> bool:
         copied["step"] = event.step
     return (
         ALIASES.get(kind, kind) == event.type
-        and _is_time(told.get("timestamp"), event.timestamp)
-        and all(told.get(key) == value for key, value in copied.items())
+        and _is_time(document.get("timestamp"), event.timestamp)
+        and all(document.get(key) == value for key, value in copied.items())
     )
 
 
-def _is_time(told: object, at: datetime) -> bool:
+def _is_time(written: object, at: datetime) -> bool:
     """Other writers tell whole seconds, or in their own time zone; ours tells milliseconds."""
     try:
-        read = datetime.fromisoformat(str(told))
+        read = datetime.fromisoformat(str(written))
     except ValueError:
         return False
     return read.tzinfo is not None and abs(at - read) < timedelta(milliseconds=1)

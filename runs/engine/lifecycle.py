@@ -47,8 +47,8 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
         change = Change(run)
         change.worker = worker
         if order.rerun_of:
-            change.tell(event_texts.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
-        change.tell(event_texts.run_started(new_run.told_of(run, order), order.actor))
+            change.record(event_texts.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
+        change.record(event_texts.run_started(new_run.start_facts(run, order), order.actor))
         attempt = None
         if not waits and change.holds_plan():
             attempt = change.apply(planner.begin(change.plan, change.facts))
@@ -177,12 +177,12 @@ def resume(
     approved_gate: str,
     request_id: str,
     feedback: Mapping[str, object],
-    told: Sequence[Entry],
+    events: Sequence[Entry],
 ) -> None:
     """Go on from an answer; the caller holds the run's lock and writes the answer with it."""
     change = Change(run)
     change.feedback = feedback
-    change.tell(*told)
+    change.record(*events)
     change.last = after
     if approved_gate and action is Action.CONTINUE:
         run.approvals = {**run.approvals, approved_gate: request_id}
@@ -196,10 +196,10 @@ def resume(
     change.write()
 
 
-def tell(run: Run, entries: Sequence[Entry]) -> None:
+def record(run: Run, entries: Sequence[Entry]) -> None:
     """Add to a locked run's history what does not move it."""
     change = Change(run)
-    change.tell(*entries)
+    change.record(*entries)
     change.write()
 
 
@@ -219,7 +219,7 @@ def resume_stopped(run_pk: int, actor: Actor) -> Run:
         if not run.has_its_plan:
             raise Refused(PLAN_CHANGED)
         change = Change(run)
-        change.tell(event_texts.run_resumed(run.unit, actor))
+        change.record(event_texts.run_resumed(run.unit, actor))
         if run.unit is None:
             change.apply(Decision(move=planner.Complete(run.position)))
         else:

@@ -81,8 +81,8 @@ def _placed(order: Start, run_id: str, uuid: UUID) -> dict[str, object]:
     }
 
 
-def told_of(run: Run, order: Start) -> dict[str, object]:
-    """How its start is told in the history."""
+def start_facts(run: Run, order: Start) -> dict[str, object]:
+    """What the history says of its start."""
     return {
         "work_id": run.work_id,
         "target": run.target,

@@ -40,15 +40,15 @@ def record(
     if outcome.stdout or outcome.stderr:
         StepOutput.objects.create(attempt=attempt, stdout=outcome.stdout, stderr=outcome.stderr)
     if outcome.divergences:
-        change.tell(
+        change.record(
             event_texts.diverged(
                 unit, outcome.divergences, attempt=attempt.number, message=result.message
             )
         )
     tell_end(change, attempt, unit, result)
     named = artifacts.named_by(result)
-    change.tell(*artifacts.keep(change.run, attempt, found))
-    change.tell(*artifacts.tell_named(change.run, attempt, named))
+    change.record(*artifacts.keep(change.run, attempt, found))
+    change.record(*artifacts.tell_named(change.run, attempt, named))
     change.run.artifacts = {**change.run.artifacts, **named}
     change.last = attempt
     return True
@@ -58,9 +58,9 @@ def tell_end(change: Change, attempt: StepAttempt, unit: Unit, result: Result) -
     """A failure is told at once; a success when whoever must see it has seen it."""
     duration = attempt.duration_ms or 0
     if unit.is_hook:
-        change.tell(event_texts.hook_executed(unit, result, duration_ms=duration))
+        change.record(event_texts.hook_executed(unit, result, duration_ms=duration))
     elif result.status is ResultStatus.FAILURE:
-        change.tell(
+        change.record(
             event_texts.step_failed(
                 unit,
                 result,

@@ -1,4 +1,4 @@
-"""Executes one step in one of the ways a workflow may name; nothing a step does raises here."""
+"""Executes one step in one of the ways a workflow may name; no Django, and no step raises here."""
 
 from runs.executors.agents import run_agent
 from runs.executors.command import run_command

@@ -1,4 +1,4 @@
-"""The few GitHub calls, typed; PyGithub stays inside."""
+"""The few GitHub calls, typed; PyGithub stays inside, and what is said there is a channel's."""
 
 from runs.github.client import Client, client, is_on, place_of, reader
 from runs.github.errors import GitHubError, NotThere, RefusedCredentials, Slowed, Unreachable

@@ -1,1 +1,1 @@
-"""The commands about runs, accounts and projects: each translates words into one call."""
+"""The commands about runs, accounts and projects: each translates words into one call, no rules."""

@@ -1,4 +1,4 @@
-"""The rows behind a run; what must always hold is a constraint here."""
+"""The rows behind a run; what must always hold is a constraint here, what happens is `engine`'s."""
 
 from runs.models.access import AccessToken, IdempotencyKey
 from runs.models.naming import choices

@@ -1,1 +1,1 @@
-"""What a browser sees of runs: a room for each kind of page, and what they all share."""
+"""What a browser sees of runs, a room for each kind of page; requests are shown by `feedback`."""

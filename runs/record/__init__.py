@@ -1,1 +1,1 @@
-"""A run as documents: Run JSON, and the seeds' state.json, metadata.json and events."""
+"""A run as documents: Run JSON, state.json, metadata.json; directories are in `feedback`."""

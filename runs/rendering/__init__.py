@@ -1,4 +1,4 @@
-"""Markdown to HTML that is safe to put on a page."""
+"""Markdown to HTML that is safe to put on a page; pages and their layout are elsewhere."""
 
 import logging
 import re

@@ -1,1 +1,1 @@
-"""What templates of both apps need besides Django's own tags."""
+"""What templates of both apps need besides Django's own tags; what only requests need is there."""

@@ -1,1 +1,1 @@
-"""What commands share with a person at a terminal: laying out, watching, reading files."""
+"""What commands share with a person at a terminal; asking for decisions is `feedback.terminal`."""

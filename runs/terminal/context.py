@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from django.template.defaultfilters import filesizeformat
 
 from runs.context.package import Comparison, SourceChange, unified
-from runs.context.reader import PackageShown, PackageTold, SourceShown
+from runs.context.reader import PackageShown, PackageSummary, SourceShown
 from runs.terminal.console import as_text
 from runs.terminal.layout import card, clean, columns, one_line, words
 from runs.worker.replay import Replay
@@ -14,13 +14,13 @@ from runs.worker.replay import Replay
 
 def package_text(run_id: str, shown: PackageShown, *, colour: bool) -> str:
     """Where a package came from, then what it says."""
-    told = shown.told
+    summary = shown.told
     return "\n\n".join(
         [
-            _head(run_id, told),
-            *_sources(told, colour=colour),
-            *_notes(told),
-            *_left_out(told),
+            _head(run_id, summary),
+            *_sources(summary, colour=colour),
+            *_notes(summary),
+            *_left_out(summary),
             *(_section(words(part.name), part.text) for part in shown.sections),
         ]
     )
@@ -54,24 +54,24 @@ def replay_text(run_id: str, shown: Replay) -> str:
     return "\n\n".join(parts)
 
 
-def _head(run_id: str, told: PackageTold) -> str:
-    attempt = told.attempt
-    gathered = "" if told.duration_ms is None else f" in {told.duration_ms} ms"
+def _head(run_id: str, summary: PackageSummary) -> str:
+    attempt = summary.attempt
+    gathered = "" if summary.duration_ms is None else f" in {summary.duration_ms} ms"
     return card(
-        f"{run_id}  package {told.number}",
+        f"{run_id}  package {summary.number}",
         [
             ("Step", f"{attempt.key}, attempt {attempt.number}, {attempt.action}"),
-            ("Gathered", f"{told.created_at:%Y-%m-%d %H:%M} UTC{gathered}"),
-            ("Size", _size(told.size)),
-            ("Digest", told.digest),
+            ("Gathered", f"{summary.created_at:%Y-%m-%d %H:%M} UTC{gathered}"),
+            ("Size", _size(summary.size)),
+            ("Digest", summary.digest),
         ],
     )
 
 
-def _sources(told: PackageTold, *, colour: bool) -> Iterator[str]:
-    if told.sources:
+def _sources(summary: PackageSummary, *, colour: bool) -> Iterator[str]:
+    if summary.sources:
         header = ("SOURCE", "STATUS", "SIZE", "TOOK", "TRUST", "SHA-256")
-        yield columns(header, [_source(each) for each in told.sources], colour=colour)
+        yield columns(header, [_source(each) for each in summary.sources], colour=colour)
 
 
 def _source(source: SourceShown) -> tuple[object, ...]:
@@ -85,18 +85,18 @@ def _source(source: SourceShown) -> tuple[object, ...]:
     )
 
 
-def _notes(told: PackageTold) -> Iterator[str]:
-    if told.notes:
-        yield _listed("Notes", (_note(note) for note in told.notes))
+def _notes(summary: PackageSummary) -> Iterator[str]:
+    if summary.notes:
+        yield _listed("Notes", (_note(note) for note in summary.notes))
 
 
 def _note(note: Mapping[str, object]) -> str:
     return f"{note.get('level', 'info')}: {note.get('source', '')}: {note.get('message', '')}"
 
 
-def _left_out(told: PackageTold) -> Iterator[str]:
-    if told.left_out:
-        yield _listed("Left out", (_gone(gone) for gone in told.left_out))
+def _left_out(summary: PackageSummary) -> Iterator[str]:
+    if summary.left_out:
+        yield _listed("Left out", (_gone(gone) for gone in summary.left_out))
 
 
 def _gone(gone: Mapping[str, object]) -> str:

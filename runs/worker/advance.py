@@ -96,7 +96,7 @@ def briefing_of(claim: Claim, memory: context.Memory | None = None) -> Json | Hi
     if trouble := context.trouble_in(package):
         question = gates.on_context(claim.unit, trouble.source, trouble.message)
         return Hindrance(outcome=Outcome(result=_needs_word(question)), asks=question)
-    return told(claim, package)
+    return whole_briefing(claim, package)
 
 
 def filled_unit(claim: Claim) -> Unit:
@@ -107,7 +107,7 @@ def order_again(claim: Claim, package: Json) -> tuple[Order, Rules]:
     """What an attempt's executor was given with this package, whatever was made since."""
     step = _filled(claim.unit.step, _known(claim, _made(package)))
     unit = claim.unit.model_copy(update={"step": step})
-    return _order(claim, unit, told(claim, package)), _rules(claim.run)
+    return _order(claim, unit, whole_briefing(claim, package)), _rules(claim.run)
 
 
 Performed = tuple[Outcome, tuple[artifacts.FoundFile, ...], Question | None]
@@ -119,11 +119,11 @@ def _perform(claim: Claim, observer: Observer, memory: context.Memory) -> Perfor
     with Lease(claim.attempt, observer.line) as lease:
         if claim.unit.document is not None:
             return _document_outcome(claim, claim.unit.document), (), None
-        told_now = briefing_of(claim, memory)
-        if isinstance(told_now, Hindrance):
-            return told_now.outcome, (), told_now.asks
+        briefed = briefing_of(claim, memory)
+        if isinstance(briefed, Hindrance):
+            return briefed.outcome, (), briefed.asks
         unit = filled_unit(claim)
-        place = _place(claim, unit, told_now, lease)
+        place = _place(claim, unit, briefed, lease)
         evidence.note_baseline(claim.attempt, unit, place.folder)
         outcome = execute(place.order, place.rules, lease)
         found = _collect(place.folder, unit, outcome.result)
@@ -149,9 +149,9 @@ def weigh(
     return evidence.weigh(claim, unit, outcome, found, place)
 
 
-def _place(claim: Claim, unit: Unit, told: Json, watcher: Watcher) -> evidence.SearchPlace:
+def _place(claim: Claim, unit: Unit, briefed: Json, watcher: Watcher) -> evidence.SearchPlace:
     return evidence.SearchPlace(
-        order=_order(claim, unit, told), rules=_rules(claim.run), watcher=watcher
+        order=_order(claim, unit, briefed), rules=_rules(claim.run), watcher=watcher
     )
 
 
@@ -203,7 +203,7 @@ def _filled(step: Step, known: dict[str, object]) -> Step:
     )
 
 
-def told(claim: Claim, package: Json) -> Json:
+def whole_briefing(claim: Claim, package: Json) -> Json:
     """The whole briefing of an attempt: the same package tells the same, however late."""
     run, attempt, unit = claim.run, claim.attempt, claim.unit
     arguments, _ = fill_arguments(unit.step.arguments, _known(claim, _made(package)))
@@ -223,11 +223,11 @@ def told(claim: Claim, package: Json) -> Json:
     }
 
 
-def _order(claim: Claim, unit: Unit, told: dict[str, object]) -> Order:
+def _order(claim: Claim, unit: Unit, briefed: Json) -> Order:
     return Order(
         step=unit.step,
         key=unit.key,
-        briefing=told,
+        briefing=briefed,
         workspace=claim.run.folder,
         environment={
             "FABER_RUN_ID": claim.run.run_id,
@@ -249,8 +249,8 @@ def _session(claim: Claim, unit: Unit) -> str:
     before = StepAttempt.objects.filter(
         run=claim.run, phase=attempt.phase, step=attempt.step, number__lt=attempt.number
     )
-    told = before.exclude(session="").order_by("-number").values_list("session", "usage")
-    return next((session for session, usage in told if (usage or {}).get("agent") == kind), "")
+    sessions = before.exclude(session="").order_by("-number").values_list("session", "usage")
+    return next((session for session, usage in sessions if (usage or {}).get("agent") == kind), "")
 
 
 def _rules(run: Run) -> Rules:

@@ -67,12 +67,12 @@ class RemoteLease:
 def take(run: Run, executor: str, seconds: int | None = None) -> Json:
     """What an executor does next: a step of its own, wait, or nothing any more."""
     while claim := _lease(run, executor, seconds):
-        told = advance.briefing_of(claim)
-        if not isinstance(told, advance.Hindrance):
+        briefed = advance.briefing_of(claim)
+        if not isinstance(briefed, advance.Hindrance):
             if _is_here(claim):
                 advance.note_baseline(claim)
-            return _execute(claim, told)
-        engine.settle(claim, told.outcome, asks=told.asks)
+            return _execute(claim, briefed)
+        engine.settle(claim, briefed.outcome, asks=briefed.asks)
     return _resting(Run.objects.get(pk=run.pk))
 
 

@@ -1,1 +1,1 @@
-"""Workflow files on disk: found, read within bounds, and the bundled ones."""
+"""Workflow files on disk: found, read within bounds, bundled; what they mean is `domain`'s."""

@@ -1,1 +1,1 @@
-"""Programs that are called when their question is settled."""
+"""Programs that are called when their question is settled; people are told elsewhere."""

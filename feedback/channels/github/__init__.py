@@ -1,1 +1,1 @@
-"""Requests as comments on GitHub issues, and commands that come back the same way."""
+"""Requests as comments on issues, and commands that come back; signing in is the site's."""

@@ -1,1 +1,1 @@
-"""Run directories that another FABER works on: shown here, answered here, written back there."""
+"""Directories that another FABER works on: shown and answered here, executed there."""

@@ -1,1 +1,1 @@
-"""What a run does next, what it asks, and what its history tells about how it stands."""
+"""What a run does next, what it asks, how it stands; decided here, done by `engine`."""

@@ -1,1 +1,1 @@
-"""What a step hands back: read, judged and put into one shape; what follows from it is planning."""
+"""What a step hands back: read, judged, put into one shape; what follows is `planning`'s."""

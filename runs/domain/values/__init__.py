@@ -1,1 +1,1 @@
-"""The words all else is written in: ids, phases, statuses, events, questions, actors, texts."""
+"""The words all else is written in: ids, phases, events, questions, texts; no decisions."""

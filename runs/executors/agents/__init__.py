@@ -1,4 +1,4 @@
-"""Executes `prompt`, `command` and `skill` steps: the agent is told one step and answers once."""
+"""Executes `prompt`, `command` and `skill` steps through an agent; it knows nothing of runs."""
 
 from runs.executors.agents.choosing import kind_for
 from runs.executors.agents.running import Preview, preview, run_agent

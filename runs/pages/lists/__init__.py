@@ -1,1 +1,1 @@
-"""The list of runs: what it is narrowed by, and how it is found."""
+"""The list of runs: what narrows it and how it is found; the API lists the same way."""

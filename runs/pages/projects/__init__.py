@@ -1,1 +1,1 @@
-"""The pages of projects and what is set for them."""
+"""The pages of projects and what is set for them; the command line uses the same form."""

@@ -1,1 +1,1 @@
-"""The page of one run, with its files, outputs and context packages."""
+"""The page of one run, its files, outputs and context packages; its requests are the desk's."""

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from runs.accounts import permissions
 from runs.context import reader
-from runs.context.reader import PackageTold
+from runs.context.reader import PackageSummary
 from runs.domain.responses import usage
 from runs.domain.values.actors import Actor
 from runs.domain.values.status import RunStatus
@@ -88,7 +88,7 @@ class RunShown:
     conformance: Conformance
     decisions: Sequence[Mapping[str, object]]
     files: Sequence[FileKept]
-    packages: Sequence[PackageTold]  # newest first
+    packages: Sequence[PackageSummary]  # newest first
     chronicle: Chronicle
     earlier: Sequence[Run]  # what this run repeats, the first one first
     later: Sequence[Run]
@@ -130,7 +130,7 @@ def _progress(
     run: Run,
     attempts: Sequence[StepAttempt],
     decisions: Sequence[Mapping[str, object]],
-    packages: Sequence[PackageTold] = (),
+    packages: Sequence[PackageSummary] = (),
 ) -> LiveProgress:
     attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
     numbers = {each.attempt.pk: each.number for each in packages}

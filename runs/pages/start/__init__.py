@@ -1,1 +1,1 @@
-"""The page that starts a run or a batch."""
+"""The page that starts runs; what a start means is `engine.starting`'s."""
