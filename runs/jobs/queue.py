@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 _Row = tuple[int, str]
 
 # On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
-_QUEUE_AND_RING = """
+_QUEUE_AND_WAKE = """
     WITH queued AS (
         INSERT INTO django_q_ormq (key, payload, lock) VALUES (%s, %s, %s) RETURNING id
     )
@@ -83,10 +83,10 @@ def is_answered(session: int) -> bool:
 
 
 def remind(session: int) -> None:
-    """Ring again for what the cluster has not answered; it is a write, as its answer would be."""
+    """Wake it again for what it has not answered; it is a write, as its answer would be."""
     own = _own_queue(session)
     _rows(own).update(key=own)
-    wakeup.ring(Conf.ORM)
+    wakeup.wake(Conf.ORM)
 
 
 def forget(session: int) -> None:
@@ -95,22 +95,22 @@ def forget(session: int) -> None:
 
 
 class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
-    """django-q2's queue in the database: in order, and woken by a bell instead of polling."""
+    """django-q2's queue in the database: in order, and woken instead of polling."""
 
-    _bell: wakeup.Bell | None = None
-    _bell_of = 0
+    _listener: wakeup.Listener | None = None
+    _listener_pid = 0
     _is_down = False
 
     def enqueue(self, task: str) -> int:
         if connections[Conf.ORM].vendor == "postgresql":
-            return self._enqueue_ringing(task)
+            return self._enqueue_waking(task)
         number: int = super().enqueue(task)
-        wakeup.ring(Conf.ORM)
+        wakeup.wake(Conf.ORM)
         return number
 
-    def _enqueue_ringing(self, task: str) -> int:
+    def _enqueue_waking(self, task: str) -> int:
         with connections[Conf.ORM].cursor() as cursor:
-            cursor.execute(_QUEUE_AND_RING, [self.list_key, task, timezone.now(), wakeup.CHANNEL])
+            cursor.execute(_QUEUE_AND_WAKE, [self.list_key, task, timezone.now(), wakeup.CHANNEL])
             number: int = cursor.fetchone()[0]
         return number
 
@@ -118,12 +118,12 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
         """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
         time.sleep(0)  # lets the thread go first that hands the job before on to a worker
         try:
-            # The ear before the look: a job that comes between the two still rings.
-            ear = self._ear()
+            # Listening before the look: a job that comes between the two still wakes.
+            listener = self._listening()
             taken = self._take()
             self._is_down = False
             if not taken:
-                ear.wait(Conf.POLL)
+                listener.wait(Conf.POLL)
         except (InterfaceError, OperationalError) as error:
             # django-q2's pusher would sleep ten seconds and end itself.
             self._wait_for_the_database(error)
@@ -131,16 +131,16 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
         return taken
 
     def close(self) -> None:
-        if self._bell and self._bell_of == os.getpid():
-            self._bell.close()
-        self._bell = None
+        if self._listener and self._listener_pid == os.getpid():
+            self._listener.close()
+        self._listener = None
 
-    def _ear(self) -> wakeup.Bell:
-        if self._bell is None or self._bell_of != os.getpid():
+    def _listening(self) -> wakeup.Listener:
+        if self._listener is None or self._listener_pid != os.getpid():
             _commit_without_waiting()
-            self._bell = wakeup.listen(Conf.ORM)
-            self._bell_of = os.getpid()
-        return self._bell
+            self._listener = wakeup.listen(Conf.ORM)
+            self._listener_pid = os.getpid()
+        return self._listener
 
     def _take(self) -> list[_Row]:
         queues = (self.list_key, _own_queue(os.getsid(0)))

@@ -1,4 +1,4 @@
-"""Rings when a job was queued, so that an idle cluster need not look every moment."""
+"""Wakes an idle cluster when a job was queued, so that it need not look every moment."""
 
 import hashlib
 import os
@@ -17,15 +17,15 @@ CHANNEL = "faber_jobs"
 LONGEST_FOLDER = 90
 
 
-class Bell(Protocol):
-    """Where one process waits for the ring."""
+class Listener(Protocol):
+    """Where one process waits to be woken."""
 
     def wait(self, seconds: float) -> None: ...
 
     def close(self) -> None: ...
 
 
-def ring(alias: str) -> None:
+def wake(alias: str) -> None:
     """Wake every waiting cluster when the caller's transaction commits."""
     connection = connections[alias]
     if connection.vendor == "postgresql":
@@ -35,18 +35,18 @@ def ring(alias: str) -> None:
         transaction.on_commit(_knock, using=alias)
 
 
-def listen(alias: str) -> Bell:
-    """Hear every ring from now on, also those that come before the first wait."""
+def listen(alias: str) -> Listener:
+    """Hear every wake-up call from now on, also those that come before the first wait."""
     if connections[alias].vendor == "postgresql":
-        return NotifiedBell(alias)
+        return NotifiedListener(alias)
     try:
-        return SocketBell()
+        return SocketListener()
     except OSError:  # a file system without sockets
-        return SilentBell()
+        return SilentListener()
 
 
-class NotifiedBell:
-    """PostgreSQL carries the ring to every host."""
+class NotifiedListener:
+    """PostgreSQL carries the call to every host."""
 
     def __init__(self, alias: str) -> None:
         # Not the broker's connection, which Django closes when it is old; the same parameters.
@@ -63,8 +63,8 @@ class NotifiedBell:
         self._connection.close()
 
 
-class SocketBell:
-    """Each process has a socket of its own, so that two clusters never take each other's rings."""
+class SocketListener:
+    """Each process has a socket of its own, so that two clusters never take each other's calls."""
 
     def __init__(self) -> None:
         folder = _folder()
@@ -73,7 +73,7 @@ class SocketBell:
         self._open()
 
     def wait(self, seconds: float) -> None:
-        if not self._path.exists():  # cleared away; without it nobody could ring again
+        if not self._path.exists():  # cleared away; without it nobody could be woken again
             self.close()
             self._open()
         select.select([self._socket], [], [], seconds)
@@ -95,7 +95,7 @@ class SocketBell:
         self._path.chmod(0o600)
 
 
-class SilentBell:
+class SilentListener:
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
 
@@ -114,13 +114,13 @@ def _knock() -> None:
                 knocker.sendto(b"1", str(door))
             except ConnectionRefusedError:  # its process is gone
                 door.unlink(missing_ok=True)
-            except OSError:  # too many rings unheard: it is awake
+            except OSError:  # too many calls unheard: it is awake
                 continue
 
 
 def _folder() -> Path:
-    folder = Path(settings.FABER_DATA_DIR) / "bells"
+    folder = Path(settings.FABER_DATA_DIR) / "wakeups"
     if len(os.fsencode(folder)) <= LONGEST_FOLDER:
         return folder
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"faber-bells-{name}"
+    return Path(tempfile.gettempdir()) / f"faber-wakeups-{name}"

@@ -138,9 +138,9 @@ class Scratch:
         return eventually(lambda: len(self.idle_workers()) == WORKERS, within=seconds)
 
     def pusher(self) -> Process:
-        bells = self.folder / "bells"
+        wakeups = self.folder / "wakeups"
         return _as_soon_as_there(
-            lambda: [p for p in self._helpers() if (bells / str(p.pid)).exists()]
+            lambda: [p for p in self._helpers() if (wakeups / str(p.pid)).exists()]
         )
 
     def monitor(self) -> Process:

@@ -35,9 +35,9 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.WokenBroker]:
 
 
 @pytest.fixture
-def ear(folder: Path) -> Iterator[wakeup.Bell]:
-    with closing(wakeup.listen("default")) as ear:
-        yield ear
+def listener(folder: Path) -> Iterator[wakeup.Listener]:
+    with closing(wakeup.listen("default")) as listener:
+        yield listener
 
 
 @pytest.fixture
@@ -152,89 +152,93 @@ def test_what_a_cluster_left_unanswered_can_be_forgotten() -> None:
     assert queue.waiting_since() is not None
 
 
-def seconds_until_ring(ear: wakeup.Bell) -> float:
+def seconds_until_woken(listener: wakeup.Listener) -> float:
     begun = time.monotonic()
-    ear.wait(5)
+    listener.wait(5)
     return time.monotonic() - begun
 
 
-def test_a_queued_job_wakes_who_waits(ear: wakeup.Bell) -> None:
+def test_a_queued_job_wakes_who_waits(listener: wakeup.Listener) -> None:
     queue.enqueue(JOB, 1)
 
-    assert seconds_until_ring(ear) < 2
+    assert seconds_until_woken(listener) < 2
 
 
-def test_nobody_is_woken_before_the_commit(ear: wakeup.Bell) -> None:
+def test_nobody_is_woken_before_the_commit(listener: wakeup.Listener) -> None:
     with transaction.atomic():
         queue.enqueue(JOB, 1)
         begun = time.monotonic()
-        ear.wait(0.2)
+        listener.wait(0.2)
         assert time.monotonic() - begun >= 0.2
 
-    assert seconds_until_ring(ear) < 2
+    assert seconds_until_woken(listener) < 2
 
 
 def test_every_cluster_on_a_host_is_woken(
-    ear: wakeup.Bell, monkeypatch: pytest.MonkeyPatch
+    listener: wakeup.Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runs.jobs.wakeup.os.getpid", lambda: 4_000_001)
     with closing(wakeup.listen("default")) as second:
         queue.enqueue(JOB, 1)
 
-        assert seconds_until_ring(ear) < 2
-        assert seconds_until_ring(second) < 2
+        assert seconds_until_woken(listener) < 2
+        assert seconds_until_woken(second) < 2
 
 
-def test_a_forked_process_waits_for_a_ring_of_its_own(
+def test_a_forked_process_is_woken_by_itself(
     broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker.dequeue()
-    inherited = broker._bell
+    inherited = broker._listener
     assert inherited
 
     with closing(inherited):
         monkeypatch.setattr("runs.jobs.queue.os.getpid", lambda: 4_000_002)
         broker.dequeue()
 
-        assert broker._bell is not inherited
+        assert broker._listener is not inherited
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rings without a socket")
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL wakes without a socket")
 class TestSocket:
-    def test_it_is_for_its_owner_only(self, ear: wakeup.Bell, folder: Path) -> None:
-        bells = folder / "bells"
+    def test_it_is_for_its_owner_only(self, listener: wakeup.Listener, folder: Path) -> None:
+        wakeups = folder / "wakeups"
 
-        assert bells.stat().st_mode & 0o777 == 0o700
-        assert [path.stat().st_mode & 0o777 for path in bells.iterdir()] == [0o600]
+        assert wakeups.stat().st_mode & 0o777 == 0o700
+        assert [path.stat().st_mode & 0o777 for path in wakeups.iterdir()] == [0o600]
 
-    def test_a_data_directory_with_a_long_name_rings_too(
+    def test_a_data_directory_with_a_long_name_is_woken_too(
         self, settings: Settings, tmp_path: Path
     ) -> None:
         settings.FABER_DATA_DIR = tmp_path / ("long" * 30)
         settings.FABER_DATA_DIR.mkdir()
-        with closing(wakeup.listen("default")) as ear:
+        with closing(wakeup.listen("default")) as listener:
             queue.enqueue(JOB, 1)
 
-            assert seconds_until_ring(ear) < 2
+            assert seconds_until_woken(listener) < 2
 
-    def test_a_file_that_was_cleared_away_comes_back(self, ear: wakeup.Bell, folder: Path) -> None:
-        for path in (folder / "bells").iterdir():
+    def test_a_file_that_was_cleared_away_comes_back(
+        self, listener: wakeup.Listener, folder: Path
+    ) -> None:
+        for path in (folder / "wakeups").iterdir():
             path.unlink()
 
-        ear.wait(0.01)
+        listener.wait(0.01)
         queue.enqueue(JOB, 1)
 
-        assert seconds_until_ring(ear) < 2
+        assert seconds_until_woken(listener) < 2
 
-    def test_the_file_of_a_dead_process_is_removed(self, ear: wakeup.Bell, folder: Path) -> None:
-        dead = folder / "bells" / "4000003"
+    def test_the_file_of_a_dead_process_is_removed(
+        self, listener: wakeup.Listener, folder: Path
+    ) -> None:
+        dead = folder / "wakeups" / "4000003"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as its:
             its.bind(str(dead))
 
         queue.enqueue(JOB, 1)
 
         assert not dead.exists()
-        assert seconds_until_ring(ear) < 2
+        assert seconds_until_woken(listener) < 2
 
 
 @pytest.mark.postgres
