@@ -24,9 +24,9 @@ def take(rows: QuerySet[R], pk: int, *, turn: timedelta) -> R | None:
     with transaction.atomic():
         row = due.first()
         # Written before anything is sent: a second try knows that there was a first.
-        taken = row and rows.model._default_manager.filter(
-            pk=pk, is_due=True, attempts=row.attempts
-        ).update(attempts=row.attempts + 1, next_try_at=now + turn)
+        taken = row and due.filter(attempts=row.attempts).update(
+            attempts=row.attempts + 1, next_try_at=now + turn
+        )
     return row if taken else None
 
 

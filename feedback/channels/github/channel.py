@@ -5,7 +5,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from feedback.channels.github import schedule
-from feedback.models import Delivery, FeedbackRequest, InboundComment
+from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from feedback.requests import outbox
 from runs import github
 from runs.github import Place
@@ -24,7 +24,7 @@ def opened(request: FeedbackRequest) -> None:
 
 def changed(request: FeedbackRequest) -> None:
     """Have the comment say what became of its request; nothing when there is none."""
-    if github.is_on():
+    if github.is_on() and not _was_said(request.decision):
         _say_again(Delivery.objects.filter(request=request))
 
 
@@ -64,6 +64,11 @@ def keep_saying(mark: str, place: Place, body: str) -> None:
         is_new = _say(Delivery.Kind.REPLY, mark, place, body=body)
         if not is_new and said.exclude(body=body).update(body=body):
             _say_again(said)
+
+
+def _was_said(decision: FeedbackResponse | None) -> bool:
+    """Whether it only takes effect now: the comment tells of it since its undo time began."""
+    return decision is not None and decision.held_until is not None and not decision.is_held
 
 
 def _tell_batch(run: Run) -> None:

@@ -513,6 +513,18 @@ def test_a_comment_cancels_for_operators_and_for_whoever_started_the_run(
         assert f.fresh(run).status == "awaiting_feedback"
 
 
+def test_an_answer_that_takes_effect_is_not_said_a_second_time(
+    github: FakeGitHub, run: Run, settings: Settings
+) -> None:
+    settings.FABER_UNDO_SECONDS = 60
+    held = f.answer(run, "approve")
+    said = Delivery.objects.get(request=held.request).version
+
+    answers.take_effect(held.pk)
+
+    assert Delivery.objects.get(request=held.request).version == said == 2
+
+
 def test_a_run_is_named_by_the_beginning_of_its_id_and_by_nothing_inside_it(
     github: FakeGitHub, site: Client, run: Run
 ) -> None:
