@@ -66,9 +66,10 @@ class Change:
 
     def holds_plan(self) -> bool:
         """Whether the plan is the one that was frozen; any other is refused and decides nothing."""
-        if not self.run.has_its_plan:
-            self.refuse_plan()
-        return self.run.has_its_plan
+        if self.run.has_its_plan:
+            return True
+        self.refuse_plan()
+        return False
 
     def refuse_plan(self) -> None:
         """Execute nothing of a plan that is not the one the run was started on."""
