@@ -29,9 +29,9 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 --dist loadgroup -m "database or postgres"
 
-# The inner loop: no browser, no killed processes, no PostgreSQL.
+# The inner loop: no browser, no killed processes, no PostgreSQL, nothing that starts programs.
 quick: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not chaos and not postgres"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not chaos and not postgres and not slow"
 
 # What leans on Django's insides, on the newest Django; it needs a Python from 3.12 on.
 NEXT_PYTHON ?= $(firstword $(wildcard $(foreach version,3.14 3.13 3.12,\

@@ -16,6 +16,8 @@ from runs.domain.workflow.definition import Step
 from runs.executors import Order, Outcome, Rules, execute
 from tests.fake_agents.programs import FakeAgents
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Route, WebError
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Route, WebError, expect
 from pytest_django.live_server_helper import LiveServer
 
 from runs.accounts import users
@@ -82,3 +82,8 @@ def _watch(context: BrowserContext, allowed: str, problems: list[str]) -> None:
     context.route("**/*", route)
     context.on("console", said)
     context.on("weberror", failed)
+
+
+def settle(page: Page) -> None:
+    """Wait until htmx has bound what it has just brought: before that it hears nothing."""
+    expect(page.locator(".htmx-added")).to_have_count(0)

@@ -13,7 +13,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.values.actors import Role
 from runs.models import Project, Run
 from tests import factories as f
-from tests.browser.conftest import OpenAs
+from tests.browser.conftest import OpenAs, settle
 from tests.browser.test_pages import HARD_TO_READ, IS_DARK, WIDER_THAN_THE_SCREEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -148,6 +148,7 @@ def test_a_filter_works_at_once_and_is_in_the_address(open_as: OpenAs) -> None:
     page.get_by_role("link", name="Review 1").click()
     expect(titles(page)).to_have_text([PROMPTS[0]])
     expect(page).to_have_url(re.compile(r"/\?type=review&mine=1$"))
+    settle(page)
     page.get_by_label("Project", exact=True).select_option("Acme/Shop")
     expect(page).to_have_url(re.compile(r"/\?project=Acme%2FShop&type=review&mine=1$"))
     assert page.evaluate("window.stayed")
@@ -230,6 +231,7 @@ def test_a_filter_stays_while_news_arrive_and_new_projects_can_be_chosen(open_as
 
     expect(titles(page)).to_have_text([PROMPTS[0], "A second plan"])
     expect(page.get_by_role("status").filter(has_text="2 of 5 open")).to_be_visible()
+    settle(page)
     page.get_by_label("Project", exact=True).select_option("Acme/New")
     expect(titles(page)).to_have_text(["A second plan"])
 

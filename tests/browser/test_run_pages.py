@@ -11,7 +11,7 @@ from runs import engine
 from runs.domain.values.actors import Role
 from runs.models import Run, StepOutput
 from tests import factories as f
-from tests.browser.conftest import OpenAs
+from tests.browser.conftest import OpenAs, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -140,6 +140,7 @@ def test_a_search_narrows_while_it_is_typed_and_stays_in_the_address(
     page.get_by_role("link", name="Completed").click()
     expect(page.locator(".run-row")).to_have_count(1)
     expect(page.locator(".row-link")).to_have_text("Acme/App #77")
+    settle(page)
     page.get_by_label("Workflow").select_option("small")
     expect(page).to_have_url(
         f"{page.url.partition('/runs/')[0]}/runs/?workflow=small&status=completed"
@@ -165,6 +166,7 @@ def test_the_audit_is_searched_and_saved(open_as: OpenAs, run: Run, others: Run)
     page = open_as("vera", Role.VIEWER)
     page.get_by_role("link", name="Audit").click()
     expect(page.locator(".ledger tbody tr")).to_have_count(2)
+    page.wait_for_load_state()  # a filter hears nothing before the scripts are in place
 
     page.get_by_label("Type").select_option("error_resolution")
     expect(page.locator(".ledger tbody tr")).to_have_count(1)

@@ -27,7 +27,11 @@ from runs.domain.values.actors import Scope
 from runs.models import Run
 from tests import factories as f
 
-pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
 
 schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
 # Without a token a body is never looked at, so a few of them are enough.

@@ -21,9 +21,10 @@ PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 BLOCKS: list[str] = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 TOOLS = ("sh", "curl", "jq", "openssl", "sha256sum")
 
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason=f"needs {', '.join(TOOLS)}"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason=f"needs {', '.join(TOOLS)}"),
+]
 
 
 def shown(part: str) -> str:

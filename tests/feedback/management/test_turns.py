@@ -11,6 +11,8 @@ from tests import factories as f
 from tests.commands import shell
 from tests.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

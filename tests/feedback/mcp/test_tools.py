@@ -24,6 +24,8 @@ from tests.api_client import Program, account, body_of, program
 from tests.commands import FABER, environment
 from tests.mcp_clients import Agent, Caller, connected, over_http, over_stdio, this_database
 
+pytestmark = pytest.mark.slow
+
 TOOLS = {
     *("ask_human", "wait_for_answer", "next_step", "finish_step", "run_status", "list_pending"),
     "approve_tool_use",

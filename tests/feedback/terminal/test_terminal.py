@@ -11,6 +11,8 @@ from tests.commands import shell
 from tests.sites import seed
 from tests.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 REVIEWED = f.workflow(
     {
         "architect": [f.step("design-review", requires_approval=True, approval_type="review")],
