@@ -528,7 +528,7 @@ def test_an_answer_that_takes_effect_is_not_said_a_second_time(
 def test_a_run_is_named_by_the_beginning_of_its_id_and_by_nothing_inside_it(
     github: FakeGitHub, site: Client, run: Run
 ) -> None:
-    hear(site, github, f"@faber resume approve --run {str(run.uuid)[9:18]}")
+    hear(site, github, f"@faber resume approve --run {str(run.uuid)[24:]}")
     assert "There is no run" in replies(github)[0]
 
     hear(site, github, f"@faber resume approve --run {str(run.uuid)[:8]}")
