@@ -437,3 +437,11 @@ def test_the_page_of_the_run_shows_what_was_checked(admin_client: Client, tmp_pa
 
     assert "here is there." in page
     assert "gone is not there." in page
+
+
+def test_a_claim_counts_although_the_evidence_is_missing_too(tmp_path: Path) -> None:
+    answer = '{"status": "success", "message": "done", "steps_completed": ["make", "deploy-app"]}'
+    run = executed(tmp_path, f"echo '{answer}'", {"file": "never-made"})
+
+    assert "divergence" in f.told(run)
+    assert told(run) == []
