@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test quick next check bench lighthouse screenshots format lock
+.PHONY: up test quick next chaos check bench lighthouse screenshots format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
@@ -26,6 +26,7 @@ up: .venv/installed
 # Browser tests use the system's Chromium; as root it is fetched when it is not there.
 test: .venv/installed-dev
 	@sh tests/browser/install.sh
+	@sh tests/install_bubblewrap.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 --dist loadgroup -m "database or postgres"
 
@@ -47,6 +48,15 @@ next: .venv-next/installed
 	.venv-next/bin/python -m pytest -n 2 --dist loadgroup -W "ignore:The 'partial'and 'partialdef' template tags:DeprecationWarning" \
 		tests/runs/models tests/runs/engine tests/runs/jobs tests/runs/worker tests/feedback/requests tests/journeys
 
+# Kills, outages and jumping clocks for ten minutes on each database; a seed repeats the faults.
+CHAOS_SECONDS ?= 600
+CHAOS_SEED ?=
+CHAOS_DATABASES ?= sqlite postgres
+
+chaos: .venv/installed-dev
+	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.chaos.storm --seconds $(CHAOS_SECONDS) \
+		$(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) $(foreach name,$(CHAOS_DATABASES),--database $(name))
+
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -54,6 +64,7 @@ check: .venv/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	FABER_BASE_URL=https://faber.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python check_dependencies.py
 
 bench: .venv/installed-dev
 	$(BIN)/python -m bench

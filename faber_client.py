@@ -20,13 +20,13 @@ Execute the remote steps of a run; FABER owns the order, the gates and the recor
 
     faber.work(run_id, execute)
 
-Where your `callback_url` is served, `verify_callback(token, headers, body)` gives the request.
+Where your `callback_url` is served, `verify_callback(secret, headers, body)` gives the request;
+the secret is the `callback_secret` that `ask` gave you.
 
 From a shell: `python faber_client.py ask approval "Deploy to production?"` prints the answer.
 """
 
 import base64
-import hashlib
 import hmac
 import json
 import os
@@ -75,20 +75,21 @@ class NotGenuine(Exception):
     """This call to a `callback_url` is not from FABER, or is too old."""
 
 
-def verify_callback(token: str, headers: Mapping[str, str], body: bytes, age: int = 300) -> Json:
+def verify_callback(secret: str, headers: Mapping[str, str], body: bytes, age: int = 300) -> Json:
     """The request in a call to your `callback_url`, when FABER made it in the last `age` seconds.
 
-    It may come twice; the header `webhook-id` is then the same."""
+    The secret is the `callback_secret` that came with the request when you asked. A call may come
+    twice; the header `webhook-id` is then the same."""
     told = {name.lower(): value for name, value in headers.items()}
     name, at = told.get("webhook-id", ""), told.get("webhook-timestamp", "")
     if not (at.isascii() and at.isdigit() and abs(time.time() - float(at)) <= age):
         raise NotGenuine("webhook-timestamp is missing, or too far from the time here")
-    key = hashlib.sha256(token.encode()).digest()
+    key = base64.b64decode(secret.removeprefix("whsec_"))
     content = f"{name}.{at}.".encode() + body
     mine = "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
     given = told.get("webhook-signature", "").split()
     if not any(hmac.compare_digest(mine.encode(), one.encode()) for one in given):
-        raise NotGenuine("webhook-signature is not what the token gives for this body")
+        raise NotGenuine("webhook-signature is not what the secret gives for this body")
     return dict(json.loads(body))
 
 
@@ -122,6 +123,20 @@ class Faber:
 
     def events(self, run_id: str, after: int = 0) -> Iterator[Json]:
         return self._pages(f"/runs/{run_id}/events", {"after": after}, "after")
+
+    def changes(self, run_id: str, request_id: str = "", since: str = "base") -> Json:
+        """What the run changed in its repository, with a patch for each file.
+
+        As the newest request shows it, or the one that is named; since `base`, where the run
+        began, or since the `round` before.
+        """
+        query = urllib.parse.urlencode({"request": request_id, "since": since})
+        return self._get(f"/runs/{run_id}/changes?{query}")
+
+    def emit(self, run_id: str, type: str, message: str, metadata: Json | None = None) -> Json:  # noqa: A002
+        """Tell of work in the run's history: a commit, a test run, a pull request."""
+        body = {"type": type, "message": message, "metadata": metadata or {}}
+        return self._post(f"/runs/{run_id}/events", body, once=True)
 
     def cancel(self, run_id: str, reason: str) -> Json:
         return self._post(f"/runs/{run_id}/cancel", {"reason": reason})

@@ -32,10 +32,19 @@ def main() -> None:
         print(growth(name, [row for row in rows if row["database"] == name]))
     of_pages = pages()
     print(page_table(of_pages))
+    of_painting = measured_apart("bench.painting", "", "tests.steps")
+    print("300 kB in a browser:", ", ".join(f"{key} {value}" for key, value in of_painting.items()))
     of_webhooks = measured_apart("bench.webhooks", "", "bench.steps")
     print("webhooks:", ", ".join(f"{key} {value}" for key, value in of_webhooks.items()))
+    of_slow = measured_apart("bench.slow_clients", "", "tests.steps")
+    for name, figures in of_slow.items():
+        print(f"200 slow clients, {name}:", ", ".join(f"{k} {v}" for k, v in figures.items()))
     of_context = measured_apart("bench.reconstitution", "", "tests.steps")
     print("reconstitution:", ", ".join(f"{key} {value}" for key, value in of_context.items()))
+    of_isolation = measured_apart("bench.isolation", "", "tests.steps")
+    print("isolation:", ", ".join(f"{key} {value}" for key, value in of_isolation.items()))
+    of_changes = measured_apart("bench.changes", "", "tests.steps")
+    print("code changes:", ", ".join(f"{key} {value}" for key, value in of_changes.items()))
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(
         json.dumps(
@@ -43,8 +52,12 @@ def main() -> None:
                 "machine": machine(),
                 "rows": rows,
                 "pages": of_pages,
+                "painting": of_painting,
                 "webhooks": of_webhooks,
+                "slow_clients": of_slow,
                 "reconstitution": of_context,
+                "isolation": of_isolation,
+                "code_changes": of_changes,
             },
             indent=2,
         )

@@ -20,10 +20,10 @@ class Site:
     url: str
     environment: dict[str, str]
 
-    def login_link(self) -> str:
+    def login_link(self, name: str = "admin") -> str:
         """A fresh link: each works once."""
         done = subprocess.run(
-            [sys.executable, "manage.py", "login-link", "admin"],
+            [sys.executable, "manage.py", "login-link", name],
             cwd=ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -20,12 +20,19 @@ def main() -> None:
     with FakeGitHub() as github, scratch_site(**github.settings()) as site:
         github.add_issue(REPO, ISSUE)
         github.grant(REPO, "octocat", "write")
-        deliveries = [_delivery(github, number) for number in range(PER_SECOND * SECONDS)]
-        times = _sent(f"{site.url}/github/webhook", deliveries)
         os.environ.update(site.environment, DJANGO_SETTINGS_MODULE="faber_site.settings")
         django.setup()
+        _make_project()
+        deliveries = [_delivery(github, number) for number in range(PER_SECOND * SECONDS)]
+        times = _sent(f"{site.url}/github/webhook", deliveries)
         read_within = _read_all(len(deliveries))
         print(json.dumps({**_figures(times), **read_within}))
+
+
+def _make_project() -> None:
+    from runs.models import Project  # noqa: PLC0415  after the settings
+
+    Project.objects.create(name=REPO)
 
 
 def _delivery(github: FakeGitHub, number: int) -> Delivery:

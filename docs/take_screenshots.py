@@ -34,7 +34,7 @@ def walk(browser: Browser, site: Site) -> None:
     keep(page, "inbox")
     first_review(page)
     keep(page, "undo")
-    press(page, "Go now")
+    press(page, "Apply now")
     to_next(page, site)
     keep(page, "second-round")
     keep_elsewhere(browser, site, page.url)
@@ -74,7 +74,7 @@ def comment_on(page: Page, words: str, kind: str) -> None:
 
 def answer(page: Page, name: str) -> None:
     press(page, name)
-    press(page, "Go now")
+    press(page, "Apply now")
     page.get_by_text("Takes effect in").wait_for(state="detached")
 
 

@@ -8,7 +8,22 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
+from runs.domain.values.errors import NotAllowed
+from runs.isolation import inside
+from runs.terminal.layout import clean
+
 OWN_APPS = ("faber_site", "runs", "feedback")
+
+# What somebody wants to do, and the commands for it; a command in no group stands at the end.
+GROUPS = {
+    "Serve": ("up", "web", "work"),
+    "Start and steer runs": ("run", "resume", "cancel", "rerun", "batch"),
+    "Decide": ("pending", "show", "answer"),
+    "Look at runs": ("status", "events", "state", "context", "verify", "audit"),
+    "Write workflows": ("validate", "validate_response", "render"),
+    "Operate a site": ("doctor", "project", "user", "token", "login_link"),
+    "Connect": ("mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
+}
 
 
 def main() -> int:
@@ -22,9 +37,11 @@ def main() -> int:
         if mistake := _mistake(words[1]):
             sys.stderr.write(f"{mistake}\n")
             return 2
+        if refusal := inside.refusal(words[1:]):
+            return _refused(refusal, as_json="--json" in words)
         ManagementUtility(words).execute()
     except ImproperlyConfigured as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{clean(error)}\n")
         return 2
     except KeyboardInterrupt:
         return 130
@@ -40,6 +57,15 @@ def _spelt_for_django(argv: list[str]) -> list[str]:
     return [argv[0], *command, *argv[2:]]
 
 
+def _refused(sentence: str, *, as_json: bool) -> int:
+    from runs.terminal import console  # noqa: PLC0415  it needs the settings
+
+    if as_json:
+        sys.stdout.write(f"{console.as_text(console.error_shape(NotAllowed(sentence)))}\n")
+    sys.stderr.write(f"{sentence}\n")
+    return console.REFUSED
+
+
 def _spelt_for_people(command: str) -> str:
     return command.replace("_", "-")
 
@@ -47,8 +73,15 @@ def _spelt_for_people(command: str) -> str:
 def _overview() -> str:
     """FABER's own commands with a line each; Django's are there too, under `manage.py help`."""
     ours = sorted(name for name, app in get_commands().items() if app in OWN_APPS)
-    lines = [f"  {_spelt_for_people(name):20}{_first_line(name)}" for name in ours]
-    return "\n".join(["Usage: faber COMMAND … (faber COMMAND --help tells more)", "", *lines, ""])
+    grouped = {name for names in GROUPS.values() for name in names}
+    groups = {**GROUPS, "More": tuple(name for name in ours if name not in grouped)}
+    lines = ["Usage: faber COMMAND … (faber COMMAND --help tells more)"]
+    for title, names in groups.items():
+        known = [name for name in names if name in ours]
+        if known:
+            lines += ["", f"{title}:"]
+            lines += [f"  {_spelt_for_people(name):20}{_first_line(name)}" for name in known]
+    return "\n".join([*lines, ""])
 
 
 def _first_line(command: str) -> str:
@@ -64,3 +97,7 @@ def _mistake(named: str) -> str:
     near = difflib.get_close_matches(named, known, n=1)
     hint = f" Did you mean {_spelt_for_people(near[0])}?" if near else ""
     return f"There is no command {_spelt_for_people(named)!r}.{hint} `faber help` lists them."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,8 @@
 """Typed readers of the environment; a wrong value stops the start with one line."""
 
+import ipaddress
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +11,10 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
+
+LONGEST_NAME = 60
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def text(name: str, default: str = "") -> str:
@@ -42,8 +48,54 @@ def choice(name: str, default: str, accepted: tuple[str, ...]) -> str:
     raise _refusal(name, raw, " or ".join(accepted))
 
 
+def secret_key(name: str) -> str:
+    """A key that cannot be guessed; the refusal never repeats it."""
+    raw = text(name)
+    if not raw or (len(raw) >= 32 and len(set(raw)) >= 10):
+        return raw
+    raise ImproperlyConfigured(
+        f"{name}=… is not accepted; use at least 32 random characters, such as"
+        ' `python3 -c "import secrets; print(secrets.token_urlsafe(50))"` prints.'
+    )
+
+
+def in_address(host: str) -> str:
+    """As it stands in front of a port."""
+    return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def networks(name: str) -> tuple[Network, ...]:
+    """Addresses and networks, separated by commas."""
+    found = []
+    for part in names(name):
+        try:
+            found.append(ipaddress.ip_network(part))
+        except ValueError as error:
+            accepted = "addresses or networks such as 127.0.0.1,10.1.0.0/16"
+            raise _refusal(name, part, accepted) from error
+    return tuple(found)
+
+
 def names(name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text(name).split(",") if part.strip())
+
+
+def machine_name(name: str, default: str) -> str:
+    """What may stand before a colon; the system's own name is made to fit."""
+    raw = text(name)
+    if not raw:
+        return _NO_NAME.sub("-", default)[:LONGEST_NAME] or "localhost"
+    if _NO_NAME.search(raw) or len(raw) > LONGEST_NAME:
+        raise _refusal(name, raw, f"at most {LONGEST_NAME} letters, digits, dots, dashes, _")
+    return raw
 
 
 def parsed(name: str, default: str, read: Callable[[str], T], accepted: str) -> T:

@@ -1,7 +1,7 @@
 """Tells monitors whether the process lives and whether it can do its work."""
 
 import logging
-from datetime import timedelta
+from collections.abc import Sequence
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError
@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from runs.jobs import heartbeat
+from runs.jobs import agreement, heartbeat
+from runs.jobs.agreement import Disagreement, Matter
 from runs.models import migrate
 
 logger = logging.getLogger(__name__)
@@ -27,12 +28,15 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
     """200, or 503 with a sentence about the first thing that is missing."""
-    age: timedelta | None = None
+    ages: heartbeat.Ages = {}
+    warnings: dict[str, str] = {}
     try:
         missing = _missing_in_database()
         if not missing:
-            age = heartbeat.latest_age()
-            missing = _missing_worker(age)
+            ages = heartbeat.ages()
+            found = agreement.disagreements()
+            missing = _missing_worker(ages) | _missing_keys(found)
+            warnings = {each.about.name.lower(): each.about.value for each in found}
     except DatabaseError:
         # What went wrong may name hosts and users: for the log, not for everybody.
         logger.exception("the database cannot be read")
@@ -40,7 +44,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     report = {
         "ready": not missing,
         "not_ready": missing,
-        "last_beat_seconds": None if age is None else round(age.total_seconds(), 1),
+        "warnings": warnings,
+        "last_beat_seconds": _seconds(ages),
     }
     return JsonResponse(report, status=503 if missing else 200)
 
@@ -51,9 +56,25 @@ def _missing_in_database() -> dict[str, str]:
     return {"migrations": "The database is older than this program; `faber up` upgrades it."}
 
 
-def _missing_worker(age: timedelta | None) -> dict[str, str]:
-    if heartbeat.worker_is_alive():
+def _missing_keys(found: Sequence[Disagreement]) -> dict[str, str]:
+    """With another key than the workers have, no job of this process is ever done."""
+    keys = [each for each in found if each.about is Matter.KEYS]
+    return {"keys": f"{Matter.KEYS} `faber doctor` names them."} if keys else {}
+
+
+def _missing_worker(ages: heartbeat.Ages) -> dict[str, str]:
+    silent = heartbeat.silent(ages)
+    if not silent:
         return {}
-    if age is None:
+    known = [age for age in ages.values() if age is not None]
+    if not known:
         return {"worker": "No worker has ever reported; `faber work` starts one."}
-    return {"worker": f"No worker has reported for {age.total_seconds():.0f} s."}
+    if len(silent) < len(ages):
+        return {"worker": f"No worker takes {silent[0].what}."}
+    return {"worker": f"No worker has reported for {min(known).total_seconds():.0f} s."}
+
+
+def _seconds(ages: heartbeat.Ages) -> float | None:
+    """Since when the lane that was silent longest has been."""
+    known = [age.total_seconds() for age in ages.values() if age is not None]
+    return round(max(known), 1) if known and len(known) == len(ages) else None

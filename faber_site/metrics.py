@@ -1,6 +1,6 @@
 """What Prometheus scrapes: read from the database when it is asked for, by an operator's token."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from django.contrib.auth.decorators import login_not_required
@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from django_q.tasks import queue_size
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     GaugeMetricFamily,
@@ -27,9 +26,11 @@ from runs.api.errors import refusal
 from runs.domain.values.errors import FaberError
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus, RunStatus
-from runs.jobs import queue
+from runs.jobs import heartbeat, queue
+from runs.jobs.table import Lane
 from runs.models import Run, StepAttempt, WorkerBeat
 
+_LANES = {lane.name.lower(): lane for lane in Lane}
 # How long decisions take is told in these steps; people answer within minutes, or next week.
 _LATENCIES = {
     "60": timedelta(minutes=1),
@@ -78,12 +79,19 @@ class FromDatabase(Collector):
             [str(status) for status in StepAttempt.OPEN],
             _counted(StepAttempt, "status", status__in=StepAttempt.OPEN),
         )
-        yield _gauge("faber_queue_jobs", "Jobs that no worker has taken yet.", queue_size())
-        since = queue.waiting_since()
-        yield _gauge(
+        yield _by_label(
+            "faber_queue_jobs",
+            "Jobs that no worker has taken yet, by who takes them.",
+            "lane",
+            _LANES,
+            {name: queue.waiting(lane) for name, lane in _LANES.items()},
+        )
+        yield _by_label(
             "faber_queue_oldest_seconds",
             "How long the oldest of them has waited.",
-            (timezone.now() - since).total_seconds() if since else 0,
+            "lane",
+            _LANES,
+            {name: _waited(lane) for name, lane in _LANES.items()},
         )
         yield _beats()
         yield _deliveries()
@@ -95,12 +103,17 @@ def _counted(model: type, field: str, **which: object) -> dict[str, int]:
     return dict(rows.order_by().values_list(field).annotate(Count("pk")))
 
 
+def _waited(lane: Lane) -> float:
+    since = queue.waiting_since(*lane.queues)
+    return (timezone.now() - since).total_seconds() if since else 0
+
+
 def _gauge(name: str, told: str, value: float) -> Metric:
     return GaugeMetricFamily(name, told, value=value)
 
 
 def _by_label(
-    name: str, told: str, label: str, values: Iterable[str], counts: dict[str, int]
+    name: str, told: str, label: str, values: Iterable[str], counts: Mapping[str, float]
 ) -> Metric:
     """Every value is there, also with zero: an absent series cannot be alerted on."""
     family = GaugeMetricFamily(name, told, labels=[label])
@@ -140,11 +153,13 @@ def _decision_latency() -> Metric:
 
 def _beats() -> Metric:
     family = GaugeMetricFamily(
-        "faber_worker_beat_age_seconds", "Since a worker last reported.", labels=["host"]
+        "faber_worker_beat_age_seconds", "Since a worker last reported.", labels=["host", "lane"]
     )
-    age = ExpressionWrapper(Now() - F("beat_at"), output_field=DurationField())
-    for host, since in WorkerBeat.objects.values_list("host", age):
-        family.add_metric([host], since.total_seconds())
+    for name, lane in _LANES.items():
+        column = heartbeat.COLUMNS[lane]
+        age = ExpressionWrapper(Now() - F(column), output_field=DurationField())
+        for host, since in WorkerBeat.objects.exclude(**{column: None}).values_list("host", age):
+            family.add_metric([host, name], since.total_seconds())
     return family
 
 

@@ -4,6 +4,8 @@ import contextlib
 import os
 import secrets
 import shlex
+import socket
+import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,9 +13,11 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import env
+from faber_site import data_directory, env
 from faber_site.github import credentials
 from feedback.channels.callbacks import addresses
+from runs.executors import file_modes
+from runs.isolation import inside, sheltering
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -21,18 +25,23 @@ CHECKOUT = PACKAGE.parent
 RESOURCES = CHECKOUT if (CHECKOUT / "manage.py").exists() else PACKAGE
 
 # From a checkout the data stays with it, so that `faber` sees the same runs from any folder.
-FABER_DATA_DIR = Path(
-    env.text("FABER_DATA_DIR") or (CHECKOUT if RESOURCES == CHECKOUT else Path.cwd()) / "var"
-).resolve()
-FABER_DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+file_modes.keep_private()
+FABER_DATA_DIR = data_directory.prepared(
+    Path(
+        env.text("FABER_DATA_DIR") or (CHECKOUT if RESOURCES == CHECKOUT else Path.cwd()) / "var"
+    ).resolve()
+)
 
 
-def _secret_key() -> str:
-    """The key from the environment, or the one made once for this data directory."""
-    if given := env.text("FABER_SECRET_KEY"):
+def _key(variable: str, name: str) -> str:
+    """A key from the environment, or the one made once for this data directory."""
+    if given := env.secret_key(variable):
         return given
-    file = FABER_DATA_DIR / "secret_key"
+    file = FABER_DATA_DIR / name
     if not file.exists():
+        # A step sees an empty folder in its place; what it may call signs nothing.
+        if inside.is_hidden(FABER_DATA_DIR):
+            return secrets.token_urlsafe(50)
         # Made elsewhere and linked into place whole: of two first starts, one is too late.
         with tempfile.NamedTemporaryFile("w", dir=FABER_DATA_DIR) as new:
             new.write(secrets.token_urlsafe(50))
@@ -42,25 +51,36 @@ def _secret_key() -> str:
     return file.read_text()
 
 
-SECRET_KEY = _secret_key()
+SECRET_KEY = _key("FABER_SECRET_KEY", "secret_key")
+# What the record of decisions is written with; whoever has the database alone cannot rewrite it.
+FABER_AUDIT_KEY = _key("FABER_AUDIT_KEY", "audit_key")
 DEBUG = env.flag("FABER_DEBUG")
 
 FABER_HOST = env.text("FABER_HOST", "127.0.0.1")
 FABER_PORT = env.number("FABER_PORT", 8000, least=1, most=65535)
-FABER_BASE_URL = env.text("FABER_BASE_URL", f"http://{FABER_HOST}:{FABER_PORT}").rstrip("/")
+_own_host = env.in_address(FABER_HOST)
+FABER_BASE_URL = env.text("FABER_BASE_URL", f"http://{_own_host}:{FABER_PORT}").rstrip("/")
 _address = urlsplit(FABER_BASE_URL)
 if _address.scheme not in ("http", "https") or not _address.hostname:
     raise ImproperlyConfigured(
         f"FABER_BASE_URL={FABER_BASE_URL!r} is not accepted; use an address like https://faber.example.org."
     )
 ALLOWED_HOSTS = list(env.names("FABER_ALLOWED_HOSTS")) or [
-    _address.hostname,
-    FABER_HOST,
+    env.in_address(_address.hostname),
+    _own_host,
     "127.0.0.1",
     "localhost",
 ]
+if DEBUG and not (env.is_loopback(FABER_HOST) and env.is_loopback(_address.hostname)):
+    raise ImproperlyConfigured(
+        "FABER_DEBUG is not accepted on a site that others can reach: its error pages show the"
+        f" insides. Unset it, or use FABER_HOST=127.0.0.1 and no FABER_BASE_URL (now {FABER_HOST},"
+        f" {FABER_BASE_URL})."
+    )
 CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
 
+# Workers, leases and runs are named by it, so each machine of a site has a name of its own.
+FABER_MACHINE_NAME = env.machine_name("FABER_MACHINE_NAME", socket.gethostname())
 FABER_WORKERS = env.number("FABER_WORKERS", 12, least=1, most=200)
 FABER_AGENT_COMMAND = tuple(
     env.parsed(
@@ -72,6 +92,10 @@ FABER_AGENT_COMMAND = tuple(
 )
 FABER_PYTHON_STEPS = env.names("FABER_PYTHON_STEPS")
 FABER_STEP_TIMEOUT = env.number("FABER_STEP_TIMEOUT", 3600, least=1)
+# Whether a step may see the data directory and the processes of others.
+FABER_STEP_ISOLATION = env.choice("FABER_STEP_ISOLATION", "auto", sheltering.MODES)
+# What an isolated step reaches of the site: the tools of an agent. -P: no module of the workspace.
+FABER_STEP_DOOR = (sys.executable, "-P", "-m", "faber_site.cli", "mcp", "--relayed")
 FABER_SELF_APPROVAL = env.choice("FABER_SELF_APPROVAL", "allow", ("allow", "refuse"))
 # How long an answer given in the browser can be taken back before the run goes on.
 FABER_UNDO_SECONDS = env.number("FABER_UNDO_SECONDS", 5, most=3600)
@@ -135,12 +159,16 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Behind the static files, which are compressed already; it pads what it compresses, so that
+    # nobody learns from its length what else is on the page.
+    "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "runs.pages.sign_in.sessions.noting_visits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -192,7 +220,14 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [RESOURCES / "static"]
-WHITENOISE_USE_FINDERS = True
+# Filled at the start of the site; see `faber_site.static_files`.
+STATIC_ROOT = FABER_DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "faber_site.static_files.HashedFiles"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_USE_FINDERS = True  # and by their own names, for whoever asks for them
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
@@ -201,15 +236,22 @@ LOGOUT_REDIRECT_URL = "login"
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_HTTPONLY = True
+# Proxies whose X-Forwarded-For is believed; see `runs.accounts.client_address`.
+FABER_TRUSTED_PROXIES = env.networks("FABER_TRUSTED_PROXIES")
 X_FRAME_OPTIONS = "DENY"
+# Browsers do not forget it: whoever runs the site decides, and for this host alone.
+FABER_HSTS_SECONDS = env.number("FABER_HSTS_SECONDS", 0, most=10 * 365 * 24 * 3600)
+SILENCED_SYSTEM_CHECKS = [
+    "security.W004",  # no HSTS unless FABER_HSTS_SECONDS asks for it
+    "security.W005",  # not for other hosts of the domain, which need not speak https
+    "security.W021",  # nor into the browsers' own lists
+]
 SECURE_REFERRER_POLICY = "same-origin"
 if _address.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come without the proxy
-    SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_SECONDS = FABER_HSTS_SECONDS
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
@@ -237,6 +279,7 @@ CONTENT_SECURITY_POLICY = {
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
+        "frame-src": [SELF],  # diagrams, which have a policy of their own
         "connect-src": [SELF],
         "form-action": _FORM_TARGETS,
         "base-uri": [NONE],
@@ -257,12 +300,19 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "faber_site.logs.SecretFree",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         # django-q2 installs a handler of its own unless this logger has one.
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        # It would say so at every request that has to wait for a thread.
+        "waitress.queue": {"level": "ERROR"},
         "faber_site": {"level": "INFO"},
         "runs": {"level": "INFO"},
         "feedback": {"level": "INFO"},

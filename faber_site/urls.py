@@ -8,6 +8,7 @@ from django.urls import include, path
 from faber_site import api
 from faber_site.health import healthz, readyz
 from faber_site.metrics import metrics
+from faber_site.schemas import skill_response
 from faber_site.theme import theme
 from feedback.mcp.http_transport import mcp
 
@@ -29,9 +30,9 @@ urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),
+    path("schemas/skill-response.json", skill_response, name="skill-response-schema"),
 ]
 if settings.FABER_GITHUB_CLIENT_ID:
     urlpatterns += [
-        path("accounts/", include("allauth.socialaccount.providers.github.urls")),
-        path("accounts/", include("allauth.socialaccount.urls")),
+        path("accounts/", include("faber_site.github.pages")),
     ]

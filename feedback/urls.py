@@ -5,6 +5,7 @@ from feedback.batches import views as batch_views
 from feedback.channels.github import webhook
 from feedback.desk import remarks
 from feedback.desk import views as desk_views
+from feedback.desk.code import views as code_views
 from feedback.doctor import views as doctor_views
 from feedback.inbox import views
 
@@ -12,7 +13,7 @@ urlpatterns = [
     path("github/webhook", webhook.receive, name="github-webhook"),
     path("", views.inbox, name="inbox"),
     path("requests/<slug:request_id>/", desk_views.request_page, name="request"),
-    path("requests/<slug:request_id>/draft/", desk_views.save_draft, name="draft"),
+    path("requests/<slug:request_id>/draft/", desk_views.draft, name="draft"),
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),
     path("requests/<slug:request_id>/undo/", desk_views.undo, name="undo"),
     path("requests/<slug:request_id>/go-now/", desk_views.go_now, name="go-now"),
@@ -28,11 +29,23 @@ urlpatterns = [
         desk_views.artifact,
         name="artifact",
     ),
+    path("requests/<slug:request_id>/viewed/", code_views.view_file, name="view-file"),
+    path(
+        "requests/<slug:request_id>/changes/<str:since>/<str:side>/<str:part>",
+        code_views.image,
+        name="changed-image",
+    ),
     path("audit/", audit_pages.audit, name="audit"),
     path("doctor/", doctor_views.doctor, name="doctor"),
     path("audit.csv", audit_pages.audit_csv, name="audit-csv"),
     path("statistics/", audit_pages.statistics_page, name="statistics"),
+    path("batches/", batch_views.selection_page, name="selection"),
+    path("batches/draft/", batch_views.draft_of_selection, name="selection-draft"),
+    path("batches/paste/", batch_views.paste_for_selection, name="selection-paste"),
+    path("batches/prompt/", batch_views.prompt_of_selection, name="selection-prompt"),
+    path("batches/peek/<slug:request_id>/", batch_views.peek_in_selection, name="selection-peek"),
     path("batches/<slug:batch_id>/", batch_views.batch_page, name="batch"),
+    path("batches/<slug:batch_id>/draft/", batch_views.draft, name="batch-draft"),
     path("batches/<slug:batch_id>/paste/", batch_views.paste, name="batch-paste"),
     path("batches/<slug:batch_id>/prompt/", batch_views.prompt, name="batch-prompt"),
     path("batches/<slug:batch_id>/peek/<slug:request_id>/", batch_views.peek, name="batch-peek"),

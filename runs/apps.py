@@ -4,3 +4,10 @@ from django.apps import AppConfig
 class RunsConfig(AppConfig):
     name = "runs"
     label = "faber_runs"
+
+    def ready(self) -> None:
+        from runs.accounts import sessions  # noqa: PLC0415  models are loaded by now
+        from runs.chain import sign_ins  # noqa: PLC0415
+
+        sessions.listen()
+        sign_ins.listen()

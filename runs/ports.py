@@ -10,7 +10,7 @@ from django.conf import settings
 
 from runs.domain.values.questions import Question
 from runs.domain.workflow.plan import Unit
-from runs.models import Artifact, Run, StepAttempt
+from runs.models import Artifact, CodeSnapshot, Run, StepAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,7 @@ class Asking:
     gate_key: str
     shown: Sequence[Artifact]
     after: StepAttempt | None
+    snapshot: CodeSnapshot | None = None  # what the run changed, where that is known
 
 
 class Asker(Protocol):
@@ -30,6 +31,9 @@ class Asker(Protocol):
 
     def approve_by_policy(self, request_id: str) -> None:
         """Answer a request that the workflow allows to be approved without a person."""
+
+    def ask_again(self, run: Run) -> None:
+        """Tell people what a run asks that nobody here was told of yet."""
 
     def withdraw(self, run: Run, reason: str) -> None:
         """Cancel whatever the run still asks."""

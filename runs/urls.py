@@ -1,11 +1,12 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
+from runs.pages import framed, guide
 from runs.pages.lists import views as list_views
 from runs.pages.projects import views as project_views
 from runs.pages.run import context, views
-from runs.pages.run.output import STREAMS
-from runs.pages.sign_in import tokens
+from runs.pages.run.failures import STREAMS
+from runs.pages.sign_in import sessions, tokens
 from runs.pages.sign_in import views as signing_in
 from runs.pages.start import views as start_views
 
@@ -47,6 +48,11 @@ urlpatterns = [
         views.artifact,
         name="run-artifact",
     ),
+    path(
+        "runs/<run_id:run_id>/pictures/<int:revision>/<path:path>",
+        framed.picture,
+        name="run-picture",
+    ),
     path("runs/<run_id:run_id>/files/<int:revision>/<path:path>", views.file_page, name="run-file"),
     path("runs/<run_id:run_id>/attempts/<int:attempt_pk>/output", views.output, name="run-output"),
     path(
@@ -66,10 +72,16 @@ urlpatterns = [
     path("runs/<run_id:run_id>/worktree/remove/", views.remove_worktree, name="run-worktree"),
     path("projects/", project_views.project_list, name="projects"),
     path("projects/<project:name>/", project_views.project_page, name="project"),
+    path("diagram/", framed.diagram, name="diagram"),
     path("start/", start_views.start, name="start"),
+    path("guide/dismiss/", guide.dismiss, name="guide-dismiss"),
     path("login/", signing_in.sign_in, name="login"),
+    path("admin/login/", signing_in.sign_in_to_admin),
     path("login/link/<str:token>/", signing_in.sign_in_by_link, name="login-link"),
     path("logout/", signing_in.sign_out, name="logout"),
+    path("account/sessions/", sessions.session_list, name="sessions"),
+    path("account/sessions/<int:pk>/end/", sessions.session_end, name="session-end"),
+    path("account/sessions/others/end/", sessions.other_sessions_end, name="other-sessions-end"),
     path("account/tokens/", tokens.token_list, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", tokens.token_revoke, name="token-revoke"),
 ]

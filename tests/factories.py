@@ -1,7 +1,10 @@
 """Makes runs for tests: workflows as short documents, and a worker that is called by hand."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
+
+from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.answers import Words, respond
@@ -11,7 +14,7 @@ from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
 from runs.engine import Start
-from runs.models import Project, Run
+from runs.models import Project, Run, StepAttempt
 from runs.worker import advance
 from runs.workflow_files import library
 
@@ -50,6 +53,11 @@ def five_steps(**fields: object) -> Json:
     )
 
 
+def typed_questions() -> Json:
+    """One step that asks with a form whose questions have types."""
+    return workflow({"build": [step("ask", "tests.steps:ask_typed")]})
+
+
 def plan_of(document: Json) -> Plan:
     chain = library.load_definition(document, workspace=None)
     return make_plan(chain.workflows).plan
@@ -60,7 +68,7 @@ def person(name: str = "Rita", **fields: object) -> Actor:
     return Actor(name=name, account=name.lower(), **{**known, **fields})  # type: ignore[arg-type]
 
 
-STARTER = person("Otto", source=Source.CLI, groups=frozenset({Role.OPERATOR.value}))
+STARTER = person("Otto", source=Source.CLI, groups=frozenset({Role.OPERATOR.value}), sees_all=True)
 
 
 def start(document: Json, workspace: Path | None = None, **fields: object) -> Run:
@@ -74,6 +82,13 @@ def start(document: Json, workspace: Path | None = None, **fields: object) -> Ru
         **fields,  # type: ignore[arg-type]
     )
     return engine.start(order)[0]
+
+
+def lose(run: Run) -> None:
+    """Its worker stopped reporting, and somebody looked on for long enough to know."""
+    long_ago = timezone.now() - timedelta(minutes=1)
+    run.attempts.filter(status=StepAttempt.Status.RUNNING).update(lease_until=long_ago)
+    engine.bring_back(run.pk, seen=long_ago)
 
 
 def work(run: Run) -> Run:
@@ -138,3 +153,13 @@ def reviewed_list(workspace: Path) -> FeedbackRequest:
         "release": {"require_approval": True, "steps": [step("merge")]},
     }
     return pending(started(workflow(phases), workspace, work_id="258"))
+
+
+SPEC = "specs/spec.md"
+
+
+def spec_reviewed(workspace: Path, **fields: object) -> Run:
+    """A run that waits for the review of a file, and has a step behind it."""
+    spec = step("spec", "tests.steps:write_spec", artifact=SPEC, requires_approval=True, **fields)
+    document = workflow({"architect": [spec], "build": [step("use")]})
+    return started(document, workspace, work_id="258")

@@ -12,8 +12,9 @@ if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" 
     os.environ["FABER_DATABASE_URL"] = postgres.start()
 
 from faber_site.settings import *  # noqa: F403
-from faber_site.settings import DATABASES, FABER_DATA_DIR
+from faber_site.settings import DATABASES, FABER_DATA_DIR, STATIC_ROOT
 
+STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected: files are served as they are found
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if "sqlite3" in str(DATABASES["default"]["ENGINE"]):
     # Threads and other processes must see the same test database, so it is a file.

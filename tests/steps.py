@@ -1,5 +1,7 @@
 """Small steps for workflows in tests: each is called with its briefing."""
 
+import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,6 +30,25 @@ def ask(briefing: Mapping[str, object]) -> dict[str, object]:
         "pending_input": {
             "reason": "Which database?",
             "questions": ["Which database?"],
+            "can_proceed_without": True,
+        },
+    }
+
+
+def ask_typed(briefing: Mapping[str, object]) -> dict[str, object]:
+    """Asks with a typed form; with an answer it tells the values it was given."""
+    if briefing["action"] == "answer":
+        feedback = briefing["feedback"]
+        assert isinstance(feedback, dict)
+        return {"status": "success", "message": json.dumps(feedback["values"])}
+    return {
+        "status": "pending_input",
+        "message": "need to know",
+        "pending_input": {
+            "questions": [
+                {"id": "rows", "question": "How many rows?", "type": "number", "required": True},
+                {"id": "as", "question": "As what?", "type": "choice", "options": ["CSV", "JSON"]},
+            ],
             "can_proceed_without": True,
         },
     }
@@ -93,3 +114,7 @@ def leak(briefing: Mapping[str, object]) -> dict[str, object]:
     """Fails with secrets in what it says."""
     said = "pushed with ghp_0123456789abcdefghijABCDEFGHIJ012345, password=hunter2secret"
     return {"status": "failure", "message": said, "errors": [said]}
+
+
+def raise_given(briefing: Mapping[str, object]) -> dict[str, object]:
+    raise ValueError(os.environ["GIVEN"])

@@ -27,6 +27,9 @@ class Nobody:
     def should_stop(self) -> bool:
         return False
 
+    def hold(self) -> None:
+        return None
+
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

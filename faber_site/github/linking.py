@@ -7,6 +7,8 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 from django.shortcuts import render, resolve_url
 
+from faber_site.github.pages import turned_away
+
 
 class Linking(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Nobody gets an account by signing in, and a name alone opens nothing."""
@@ -15,6 +17,15 @@ class Linking(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         return False
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
+        if sociallogin.is_existing and not sociallogin.user.is_active:
+            raise ImmediateHttpResponse(
+                turned_away(
+                    request,
+                    "This account is deactivated",
+                    "Your GitHub login is linked to an account that an administrator has"
+                    " deactivated. Ask them to activate it again.",
+                )
+            )
         if sociallogin.is_existing or request.user.is_authenticated:
             return
         login = sociallogin.account.extra_data.get("login", "")

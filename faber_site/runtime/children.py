@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from faber_site.runtime.pulse import Pulse
+from runs.executors import file_modes
 
 CODE = Path(__file__).resolve().parents[2]
-GUNICORN = (
-    *("--worker-class", "gthread", "--workers", "1", "--threads", "8"),
-    *("--graceful-timeout", "3", "--log-level", "warning"),
-    "--no-control-socket",  # it would be left in the user's home
-)
 # A child that lived this long did not die of its start.
 SETTLED = 10.0
 LONGEST_PAUSE = 5.0
@@ -44,6 +40,11 @@ class Child:
         self._deaths = 0
 
     @property
+    def works(self) -> bool:
+        """Whether it executes jobs."""
+        return self._pulse is not None
+
+    @property
     def is_due(self) -> bool:
         return self._process is None and time.monotonic() >= self._start_at
 
@@ -71,6 +72,7 @@ class Child:
             stdout=sys.stderr.fileno(),  # standard output is for the lines that scripts read
             pass_fds=self._inherits,
             start_new_session=True,
+            umask=file_modes.usual_umask(),  # it closes its own, and hands this one on to steps
         )
         self._started_at = time.monotonic()
         self.session = self._process.pid
@@ -96,10 +98,10 @@ class Child:
 
 
 def site(listener: int) -> Child:
-    """Gunicorn on a socket that outlives it: while it is replaced, visitors wait a moment."""
-    arguments = ("faber_site.wsgi", "--bind", f"fd://{listener}", *GUNICORN)
-    return Child("the site", "faber_site.runtime.web", arguments, inherits=(listener,))
+    """On a socket that outlives it: while it is replaced, visitors wait a moment."""
+    return Child("the site", "faber_site.runtime.web", (str(listener),), inherits=(listener,))
 
 
-def cluster(pulse: Pulse) -> Child:
-    return Child("the cluster", "faber_site.runtime.cluster", pulse=pulse)
+def cluster(pulse: Pulse, known: str) -> Child:
+    """Its workers take steps until there is an order to drain that is not known yet."""
+    return Child("the cluster", "faber_site.runtime.cluster", (known,), pulse=pulse)

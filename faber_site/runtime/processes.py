@@ -8,11 +8,21 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import django
+from django.db import InterfaceError, OperationalError, connections
+
+from runs.domain.values.errors import NewerDatabase
+from runs.jobs.table import Lane
+
 PROC = Path("/proc")
 PR_SET_PDEATHSIG = 1
 # What workers call themselves; `ps` and `top` show it, 15 characters at most.
-BUSY = "faber-busy"
-IDLE = "faber-idle"
+BUSY, IDLE = "faber-busy", "faber-idle"
+SHORT_BUSY, SHORT_IDLE = "faber-s-busy", "faber-s-idle"
+_NAMES = {Lane.STEPS: (IDLE, BUSY), Lane.SHORT: (SHORT_IDLE, SHORT_BUSY)}
+_LANES = {name: lane for lane, names in _NAMES.items() for name in names}
+
+_own_lane = Lane.STEPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +33,21 @@ class Process:
     name: str
 
     @property
-    def is_worker(self) -> bool:
-        return self.name in (BUSY, IDLE)
+    def lane(self) -> Lane | None:
+        """Which jobs it executes; None when it is no worker."""
+        return _LANES.get(self.name)
 
     @property
     def is_busy(self) -> bool:
-        return self.name == BUSY
+        return self.name in (BUSY, SHORT_BUSY)
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+
+def can_be_seen() -> bool:
+    return PROC.is_dir()
 
 
 def in_session(session: int) -> list[Process]:
@@ -57,9 +72,33 @@ def kill_session(session: int) -> None:
         os.killpg(session, signal.SIGKILL)
 
 
-def call_oneself(name: str) -> None:
+def be_of(lane: Lane) -> None:
+    """Be a worker of this lane, or begin to make some."""
+    global _own_lane  # noqa: PLW0603  one per process
+    _own_lane = lane
+
+
+def be_busy(*, is_busy: bool) -> None:
+    """Call oneself what a worker is called that has a job, or has none."""
     with contextlib.suppress(OSError):
-        (PROC / "self" / "comm").write_text(name)
+        (PROC / "self" / "comm").write_text(_NAMES[_own_lane][is_busy])
+
+
+def begin_child() -> None:
+    """What a child of the supervisor does first."""
+    end_with(int(sys.argv[1]))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
+    django.setup()
+    from runs.models import migrate  # noqa: PLC0415  needs the settings
+
+    try:
+        migrate.check_version()
+    except NewerDatabase as error:
+        raise SystemExit(str(error)) from error
+    except (InterfaceError, OperationalError):
+        pass  # out of reach for the moment, and the supervisor has looked
+    finally:
+        connections.close_all()
 
 
 def end_with(parent: int) -> None:

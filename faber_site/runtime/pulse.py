@@ -1,18 +1,20 @@
-"""Looks after a cluster from outside: sweeps, sends it beats, tells when it is stuck."""
+"""Looks after a cluster from outside: sweeps, sends its lanes beats, tells when one is stuck."""
 
 import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import close_old_connections
 
 from faber_site.runtime import processes
+from faber_site.runtime.processes import Process
 from faber_site.runtime.sweep import sweep
-from runs.jobs import queue
-from runs.jobs.table import Job
+from runs.jobs import heartbeat, queue
+from runs.jobs.table import Lane
+from runs.worker.lookout import Lookout
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +31,10 @@ SLOW_WRITE = 0.3
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """What was seen of one cluster, which its session names."""
+    """What was seen of one lane of a cluster, which its session names."""
 
     session: int
+    lane: Lane
     is_beat_sent: bool = False
     has_answered: bool = False
     missed: int = 0
@@ -53,32 +56,42 @@ class Pulse:
     """Has a thread of its own: a slow database must not keep dead children from being replaced."""
 
     def __init__(self) -> None:
-        self._watch: Watch | None = None
+        self._session = 0  # none
+        self._watches: list[Watch] = []
+        self._is_over = False
         self._gone: deque[int] = deque()
         self._news = threading.Event()
         self._next_sweep = time.monotonic()
         self._trouble = ""
+        self._lookout = Lookout()
 
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True, name="pulse").start()
 
     def watch(self, session: int) -> None:
         """Look after this cluster from now on, and no longer after the one before."""
-        if self._watch:
-            self._gone.append(self._watch.session)
-        self._watch = Watch(session=session)
+        if self._session:
+            self._gone.append(self._session)
+        self._session = session
+        self._watches = [Watch(session=session, lane=lane) for lane in Lane]
+        self._news.set()
+
+    def stop(self) -> None:
+        """Leave the site to other machines, once this one has no workers any more."""
+        self._is_over = True
         self._news.set()
 
     @property
     def has_answered(self) -> bool:
-        return self._watch is not None and self._watch.has_answered
+        """Whether every lane takes jobs."""
+        return bool(self._watches) and all(watch.has_answered for watch in self._watches)
 
     @property
     def is_stuck(self) -> bool:
-        return self._watch is not None and self._watch.is_stuck
+        return any(watch.is_stuck for watch in self._watches)
 
     def _run(self) -> None:
-        while True:
+        while not self._is_over:
             close_old_connections()
             self._survive_round()
             self._news.wait(INTERVAL if self.has_answered else FIRST_INTERVAL)
@@ -96,33 +109,38 @@ class Pulse:
             self._trouble = ""
 
     def _round(self) -> None:
-        if watch := self._watch:
-            _look(watch)
+        if watches := self._watches:
+            members = processes.in_session(watches[0].session)
+            for watch in watches:
+                _look(watch, members)
         while self._gone:
             queue.forget(self._gone[0])
             self._gone.popleft()
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + INTERVAL
-            sweep()
+            sweep(self._lookout)
 
 
-def _look(watch: Watch) -> None:
-    members = processes.in_session(watch.session)
-    workers = [process for process in members if process.is_worker]
+def _look(watch: Watch, members: Sequence[Process]) -> None:
+    session, lane = watch.session, watch.lane
+    workers = [process for process in members if process.lane is lane]
     if not watch.is_beat_sent:
         if members and not workers:  # it is still starting
             return
-        queue.forget(watch.session)  # of a cluster long gone that had the same number
-    elif queue.is_answered(watch.session):
+        queue.forget(session, lane)  # of a cluster long gone that had the same number
+    elif queue.is_answered(session, lane):
         watch.saw_answer()
     else:
         began = time.monotonic()
-        queue.remind(watch.session)
+        queue.remind(session, lane)
         if time.monotonic() - began > SLOW_WRITE:
             return  # the database keeps everybody waiting, so that silence means nothing
         busy = sum(worker.is_busy for worker in workers)
         # Where processes cannot be seen, nothing can be concluded from silence.
-        watch.saw_silence(worker_is_idle=bool(members) and busy < settings.FABER_WORKERS)
+        is_idle = bool(members) and busy < lane.workers
+        watch.saw_silence(worker_is_idle=is_idle)
+        if watch.has_answered and not is_idle:
+            heartbeat.note(lane)  # all of them work, and none is left to say so
         return
-    queue.enqueue_for(watch.session, Job.BEAT)
+    queue.enqueue_for(session, lane.beat)
     watch.is_beat_sent = True

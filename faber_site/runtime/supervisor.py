@@ -16,7 +16,9 @@ from faber_site.runtime import processes
 from faber_site.runtime.children import Child
 from faber_site.runtime.processes import Process
 from runs.engine import recovery
-from runs.jobs import queue
+from runs.jobs import draining, queue
+from runs.jobs.table import Lane
+from runs.models import machine
 
 logger = logging.getLogger(__name__)
 
@@ -24,31 +26,45 @@ TICK = 1.0
 FIRST_TICK = 0.1  # until all is ready
 # Between asking the children to end and killing them; the whole has to fit into ten seconds.
 GRACE = 4.0
+# A step that was taken but has not begun yet is seen in the next look.
+QUIET = 2
 
 Wait = Callable[[float], None]
 
 
 class Supervisor:
-    def __init__(self, children: Sequence[Child], *, announce: Callable[[], bool]) -> None:
-        """`announce` is called until it returns True, once all children do their work."""
-        self._children = children
+    def __init__(
+        self,
+        children: Sequence[Child],
+        *,
+        announce: Callable[[], bool],
+        drained: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`announce` is called until it returns True, once all children do their work.
+
+        `drained` is called when the workers have ended because somebody asked for that.
+        """
+        self._children = list(children)
         self._announce = announce
+        self._drained = drained
         self._is_ready = False
+        self._quiet = 0  # looks in a row that found no step under way
         self._requests = 0  # to end
         # Sessions of replaced children; only workers that still have a job are left in them.
         self._retired: set[int] = set()
 
     def run(self) -> None:
-        """Return when somebody asked for the end and nothing is left running."""
+        """Return when somebody asked for the end, or nothing is left to look after."""
         with _signals_end_waits() as wait:
             signal.signal(signal.SIGTERM, self._request_end)
             signal.signal(signal.SIGINT, self._request_end)
             try:
-                while not self._requests:
+                while self._children and not self._requests:
                     self._tick()
+                    self._drain(wait)
                     wait(TICK if self._is_ready else FIRST_TICK)
             finally:
-                self._end(wait)
+                self._end(self._children, wait)
 
     def _request_end(self, _number: int, _frame: FrameType | None) -> None:
         self._requests += 1
@@ -89,26 +105,57 @@ class Supervisor:
             if not members:
                 self._retired.discard(session)
 
-    def _end(self, wait: Wait) -> None:
-        sessions = self._retired | {child.session for child in self._children if child.session}
-        for child in self._children:
+    def _drain(self, wait: Wait) -> None:
+        """Once those who were asked to take no more steps have none, end them; the site stays."""
+        working = [child for child in self._children if child.works]
+        if not working or not draining.is_asked():
+            return
+        sessions = self._retired | _sessions(working)
+        self._quiet = 0 if _have_steps(sessions) else self._quiet + 1
+        if self._quiet < QUIET:
+            return
+        self._end(working, wait)
+        self._children = [child for child in self._children if not child.works]
+        stays = "; the site stays, and steps wait for the next start" if self._children else ""
+        logger.warning("the workers have ended, as `faber work --drain` asked%s", stays)
+        self._drained()
+
+    def _end(self, children: Sequence[Child], wait: Wait) -> None:
+        sessions = self._retired | _sessions(children)
+        for child in children:
             child.ask_to_end()
         deadline = time.monotonic() + GRACE
-        while self._is_alive(sessions) and self._requests < 2 and time.monotonic() < deadline:
+        while _is_alive(children, sessions) and self._requests < 2 and time.monotonic() < deadline:
             wait(0.1)
         workers = [process for process in _members(sessions) if process.is_busy]
         for session in sessions:
             processes.kill_session(session)
-        for child in self._children:
+        for child in children:
             child.bury()
         # Killed is not yet gone, and whoever sees this process end counts on that.
         deadline = time.monotonic() + 1
-        while self._is_alive(sessions) and time.monotonic() < deadline:
+        while _is_alive(children, sessions) and time.monotonic() < deadline:
             wait(0.02)
         _give_back(workers, sessions)
 
-    def _is_alive(self, sessions: set[int]) -> bool:
-        return any(child.is_running for child in self._children) or bool(_members(sessions))
+
+def _sessions(children: Sequence[Child]) -> set[int]:
+    return {child.session for child in children if child.session}
+
+
+def _is_alive(children: Sequence[Child], sessions: set[int]) -> bool:
+    return any(child.is_running for child in children) or bool(_members(sessions))
+
+
+def _have_steps(sessions: set[int]) -> bool:
+    """Whether somebody in these sessions executes a step, or is at another long job."""
+    if processes.can_be_seen():
+        workers = (process for process in _members(sessions) if process.is_busy)
+        return any(process.lane is Lane.STEPS for process in workers)
+    try:
+        return recovery.has_steps(f"{machine.name()}:")
+    except DatabaseError:
+        return True  # nobody knows
 
 
 def _members(sessions: set[int]) -> list[Process]:
@@ -119,7 +166,7 @@ def _give_back(workers: Sequence[Process], sessions: set[int]) -> None:
     """Let others have at once what the killed workers held; only then, so that nobody overlaps."""
     try:
         for process in workers:
-            recovery.release(f"{socket.gethostname()}:{process.pid}:")
+            recovery.release(f"{machine.name()}:{process.pid}:")
         for session in sessions:
             queue.forget(session)
     except DatabaseError:

@@ -1,10 +1,14 @@
 """Brings back what should be running and is not, and has said what should have been said."""
 
 from feedback.requests import announce, answers
+from runs.chain import links
 from runs.worker import sweep as steps
+from runs.worker.lookout import Lookout
 
 
-def sweep() -> None:
-    steps.sweep()
+def sweep(lookout: Lookout | None = None) -> None:
+    """One round; who looks for the first time takes no step from anybody."""
+    steps.sweep(lookout or Lookout())
     answers.catch_up()
     announce.catch_up()
+    links.link_new()

@@ -3,19 +3,20 @@
 from typing import Annotated
 
 from django.http import HttpResponse
-from ninja import Router, Status
+from ninja import Query, Router, Status
 from pydantic import Field, model_validator
 
-from feedback.batches import aggregate
+from feedback.batches import aggregate, group
 from feedback.batches.answering import answer_listed, answer_text
-from feedback.batches.comment import tell
+from feedback.batches.comment import tell, tell_of
+from feedback.batches.group import Group, Selection
 from runs.accounts import permissions
 from runs.api import idempotency, wishes
 from runs.api.auth import ApiRequest
 from runs.api.runs import IdempotencyHeader
 from runs.api.schemas import Sent, StartRun, WorkId, answers
-from runs.domain.values.errors import Invalid, NotFound, Problem
-from runs.engine import batches
+from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem
+from runs.engine import batches, starting
 from runs.engine.batches import BatchWish
 from runs.models import Batch
 
@@ -46,6 +47,15 @@ class AnswerMany(Sent):
         return self
 
 
+class AnswerSelected(AnswerMany):
+    runs: list[str] = Field(description="Ids or uuids of the runs that are answered together.")
+
+
+RunsNamed = Annotated[
+    str, Query("", description="Ids or uuids of runs, separated by commas.", max_length=60_000)
+]
+
+
 class Results(Sent):
     results: list[Json]
 
@@ -60,7 +70,6 @@ def start_batch(
     request: ApiRequest, body: StartBatch, idempotency_key: IdempotencyHeader
 ) -> Status[Json]:
     def work() -> tuple[int, Json]:
-        permissions.check_may_start(request.auth.actor)
         return 201, aggregate.aggregate(_started(request, body))
 
     return idempotency.once(request, work)
@@ -76,10 +85,70 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
     )
     try:
         batch = batches.start(wanted, actor)
+    except starting.NoSuchProject:
+        raise
     except NotFound as error:
         raise Invalid([Problem("workflow", str(error))]) from error
     tell(batch.pk)
     return batch
+
+
+# Runs that were not started together; these paths come before those with the id of a batch.
+
+
+@router.get(
+    "/batches",
+    response=answers({200: Json}, 404, 409),
+    operation_id="aggregateRuns",
+    summary="How any runs stand, as those of a batch do",
+)
+def aggregate_runs(request: ApiRequest, runs: RunsNamed) -> Json:
+    """`batch_id` is null: nothing of it is kept."""
+    return aggregate.aggregate(group.selected([runs], seen_by=request.auth.actor))
+
+
+@router.get(
+    "/batches/prompt",
+    response=answers({200: str}, 404, 409),
+    operation_id="promptRuns",
+    summary="What is asked in any runs, as markdown",
+    openapi_extra={
+        "responses": {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}}
+    },
+)
+def prompt_runs(request: ApiRequest, runs: RunsNamed) -> HttpResponse:
+    text = aggregate.prompt(group.selected([runs], seen_by=request.auth.actor))
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+@router.post(
+    "/batches/answers",
+    response=answers({200: Results}, 404, 409),
+    operation_id="answerRuns",
+    summary="Answer any runs at once",
+)
+def answer_runs(request: ApiRequest, body: AnswerSelected) -> Json:
+    """As for a batch; each answer is checked by itself."""
+    selection = group.selected(body.runs, seen_by=request.auth.actor)
+    _check_may_answer_some(selection, request)
+    return _answered(selection, body, request)
+
+
+def _check_may_answer_some(selection: Selection, request: ApiRequest) -> None:
+    projects = {row.run.project for row in aggregate.read(selection).rows}
+    if not any(permissions.may_start(request.auth.actor, project) for project in projects):
+        raise NotAllowed("Answering is for reviewers and operators.")
+
+
+def _answered(selection: Group, body: AnswerMany, request: ApiRequest) -> Json:
+    actor = request.auth.actor
+    if body.answers is None:
+        results = answer_text(selection, body.text or "", actor)
+    else:
+        named = {key: answer.model_dump() for key, answer in body.answers.items()}
+        results = answer_listed(selection, named, actor)
+    tell_of(selection)
+    return {"results": [result.shape() for result in results]}
 
 
 @router.get(
@@ -89,7 +158,7 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
     summary="How all runs of a batch stand",
 )
 def get_batch(request: ApiRequest, batch_id: str) -> Json:
-    return aggregate.aggregate(batches.find(batch_id))
+    return aggregate.aggregate(batches.find(batch_id, seen_by=request.auth.actor))
 
 
 @router.get(
@@ -102,7 +171,7 @@ def get_batch(request: ApiRequest, batch_id: str) -> Json:
     },
 )
 def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
-    text = aggregate.prompt(batches.find(batch_id))
+    text = aggregate.prompt(batches.find(batch_id, seen_by=request.auth.actor))
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
 
@@ -114,12 +183,6 @@ def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
 )
 def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
     """Each line is its own answer with its own result; a bad one touches nothing else."""
-    batch, actor = batches.find(batch_id), request.auth.actor
-    permissions.check_may_start(actor)
-    if body.answers is None:
-        results = answer_text(batch, body.text or "", actor)
-    else:
-        named = {key: answer.model_dump() for key, answer in body.answers.items()}
-        results = answer_listed(batch, named, actor)
-    tell(batch.pk)
-    return {"results": [result.shape() for result in results]}
+    batch = batches.find(batch_id, seen_by=request.auth.actor)
+    permissions.check_may_start(request.auth.actor, batch.project)
+    return _answered(batch, body, request)

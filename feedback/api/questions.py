@@ -1,10 +1,12 @@
 """Turns what a program wants to ask into a question for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from runs.api.schemas import AskPeople, OptionSent
 from runs.domain.planning.gates import questions_in as form_of
+from runs.domain.planning.gates import title_of
 from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.forms.questions import problems_of
 from runs.domain.values.questions import (
     Action,
     FeedbackType,
@@ -17,18 +19,31 @@ from runs.domain.values.questions import (
 
 
 def question_of(body: AskPeople, gate: Gate) -> Question:
+    prompt, form = body.prompt.strip(), form_of(body.context)
     return Question(
         type=body.type,
         gate=gate,
-        prompt=body.prompt.strip(),
+        prompt=prompt,
+        title=title_of(body.type, prompt, form),
         options=_options(body),
-        context=_context(body.context),
+        context=_context(body.context, form),
     )
 
 
-def _context(sent: Mapping[str, object]) -> dict[str, object]:
+def _context(sent: Mapping[str, object], form: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """What was sent, with the questions of a form as every page and terminal reads them."""
-    return {**sent, "questions": form_of(sent)} if "questions" in sent else dict(sent)
+    if "questions" not in sent:
+        return dict(sent)
+    listed = sent["questions"] if isinstance(sent["questions"], list) else ()
+    problems = [
+        Problem(f"context.questions[{index}].{key}", message)
+        for index, question in enumerate(listed)
+        if isinstance(question, Mapping)
+        for key, message in problems_of(question)
+    ]
+    if problems:
+        raise Invalid(problems)
+    return {**sent, "questions": form}
 
 
 def _options(body: AskPeople) -> tuple[Option, ...]:

@@ -7,24 +7,29 @@ from django.http import HttpResponse
 from ninja import Query, Router, Status
 
 from feedback.api import long_poll, questions
-from feedback.api.schemas import GiveAnswer, RequestJson, Requests
+from feedback.api.schemas import AskedJson, ChangesJson, GiveAnswer, RequestJson, Requests
 from feedback.api.schemas import Status as StatusName
 from feedback.channels.callbacks import channel as callbacks
+from feedback.channels.callbacks import signing
 from feedback.models import FeedbackRequest
-from feedback.requests.answers import Words, respond, standing
+from feedback.requests import code_changes, shown
+from feedback.requests.answers import Words, counted, respond
+from feedback.requests.edits import Edit
 from feedback.requests.find import find_request
 from feedback.requests.request_json import request_shape, request_shapes
-from runs.accounts import permissions, tokens
+from runs.accounts import membership, permissions
 from runs.api import idempotency, paging
 from runs.api.auth import ApiRequest
 from runs.api.runs import Cursor, IdempotencyHeader, Limit
 from runs.api.schemas import AskAlone, AskInRun, AskPeople, answers
+from runs.changes.values import Since
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus
+from runs.engine import starting
 from runs.engine.find import find_run
-from runs.models import Run
+from runs.models import Project, Run
 from runs.worker import remote
 
 Json = dict[str, object]
@@ -56,6 +61,7 @@ def list_requests(
     }
     asked = FeedbackRequest.objects.filter(**{key: value for key, value in exact.items() if value})
     actor = request.auth.actor
+    asked = membership.sight_of(actor).of(asked, "run__project")
     page = paging.paged(
         asked.select_related("run__project", "delivery").prefetch_related("responses"),
         by="requested_at",
@@ -69,33 +75,37 @@ def list_requests(
 
 def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
     return not permissions.refusal_to_answer(actor, asked.run, asked.reviewers) and not any(
-        given.identity == actor.identity for given in standing(asked)
+        given.identity == actor.identity for given in counted(asked)
     )
 
 
 @router.post(
     "/requests",
-    response=answers({201: RequestJson}, 409),
+    response=answers({201: AskedJson}, 409),
+    exclude_unset=True,
     operation_id="ask",
     summary="Ask people, without a run",
 )
 def ask(request: ApiRequest, body: AskAlone, idempotency_key: IdempotencyHeader) -> Status[Json]:
     """Makes a run of one step that asks; answered, it is complete."""
 
-    _check(request, body)
+    actor = request.auth.actor
+    _check(
+        body, actor, starting.project_seen(body.project or remote.asked_by_default(actor), actor)
+    )
 
     def work() -> tuple[int, Json]:
         with transaction.atomic():
-            actor = request.auth.actor
             run = remote.start_asking(actor, project=body.project, work_id=str(body.work_id))
             return 201, _asked(request, run, body)
 
-    return idempotency.once_in_transaction(request, work)
+    return _with_secret(idempotency.once_in_transaction(request, work), request, body)
 
 
 @router.post(
     "/runs/{path:run_id}/requests",
-    response=answers({201: RequestJson}, 404, 409),
+    response=answers({201: AskedJson}, 404, 409),
+    exclude_unset=True,
     operation_id="askInRun",
     summary="Ask people about a run",
 )
@@ -105,24 +115,54 @@ def ask_in_run(
     """Parks the run at its remote step, whose lease ends; once answered, `next` hands the step
     out again with the answer in its briefing."""
 
-    _check(request, body)
+    actor = request.auth.actor
+    run = find_run(run_id, seen_by=actor)
+    _check(body, actor, run.project)
 
     def work() -> tuple[int, Json]:
         with transaction.atomic():
-            return 201, _asked(request, find_run(run_id), body, lease=body.lease)
+            return 201, _asked(request, run, body, lease=body.lease)
 
-    return idempotency.once_in_transaction(request, work)
+    return _with_secret(idempotency.once_in_transaction(request, work), request, body)
 
 
-def _check(request: ApiRequest, body: AskPeople) -> None:
+@router.get(
+    "/runs/{path:run_id}/changes",
+    response=answers({200: ChangesJson}, 404, 409),
+    operation_id="getRunChanges",
+    summary="What a run changed in its repository",
+)
+def run_changes(
+    request: ApiRequest,
+    run_id: str,
+    asked: Annotated[
+        str, Query("", alias="request", description="A request of the run; else the newest.")
+    ],
+    since: Since = Since.BASE,
+) -> Json:
+    """As it was when the request was opened, with a patch for each file: since the run began, or
+    since the round before."""
+    shown_with = code_changes.shown_with(find_run(run_id, seen_by=request.auth.actor), asked)
+    return code_changes.changes_shape(shown_with, code_changes.changes_of(shown_with, since))
+
+
+def _with_secret(answer: Status[Json], request: ApiRequest, body: AskPeople) -> Status[Json]:
+    """The answer with what its calls are known by; that is never stored, not even with a key."""
+    if not body.callback_url:
+        return answer
+    secret = signing.secret_of(str(answer.value["request_id"]), request.auth.token.pk)
+    return Status(answer.status_code, {**answer.value, "callback_secret": secret})
+
+
+def _check(body: AskPeople, actor: Actor, project: Project | None) -> None:
     """Before the transaction: an address is looked up in the network."""
-    tokens.check_may_act(request.auth.actor)
+    permissions.check_may_act(actor, project)
     if body.callback_url:
         callbacks.check(body.callback_url)
 
 
 def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -> Json:
-    sent = [(body.artifact.path, body.artifact.content)] if body.artifact else []
+    sent = [(body.artifact.path, body.artifact.data)] if body.artifact else []
     remote.ask(
         run,
         questions.question_of(body, remote.gate_of(run)),
@@ -148,6 +188,7 @@ def answer(
     """For reviewers and operators, never for an agent; the first answer counts."""
 
     def work() -> tuple[int, Json]:
+        find_request(request_id, seen_by=request.auth.actor)
         response = respond(
             request_id,
             body.response,
@@ -155,15 +196,21 @@ def answer(
             words=Words(
                 comment=body.comment,
                 items=[item.model_dump(exclude_none=True) for item in body.items],
+                edits=[Edit(path=edit.path, content=edit.content) for edit in body.edits],
             ),
             seal=body.seal,
+            seen=seen,
         )
         return 200, request_shape(response.request)
 
+    find_request(request_id, seen_by=request.auth.actor)
     try:
-        return idempotency.once_in_transaction(request, work)
+        with shown.compared(request_id) as seen:
+            return idempotency.once_in_transaction(request, work)
     except InvalidAnswer as error:
-        options = [option.value for option in find_request(request_id).choices]
+        options = [
+            option.value for option in find_request(request_id, seen_by=request.auth.actor).choices
+        ]
         error.details.setdefault("options", options)
         raise
 
@@ -184,11 +231,14 @@ def wait(
 ) -> Status[Json]:
     """200 once it is answered or withdrawn and nobody can take that back any more, 202 while it
     is not: then ask again, after Retry-After seconds if that is given."""
-    asked = find_request(request_id)
+    asked = find_request(request_id, seen_by=request.auth.actor)
     is_settled, had_seat = long_poll.wait(asked.request_id, timeout)
     if not had_seat:
         response["Retry-After"] = str(long_poll.RETRY_AFTER)
-    return Status(200 if is_settled else 202, request_shape(find_request(request_id)))
+    return Status(
+        200 if is_settled else 202,
+        request_shape(find_request(request_id, seen_by=request.auth.actor)),
+    )
 
 
 @router.get(
@@ -198,4 +248,4 @@ def wait(
     summary="One request",
 )
 def get_request(request: ApiRequest, request_id: str) -> Json:
-    return request_shape(find_request(request_id))
+    return request_shape(find_request(request_id, seen_by=request.auth.actor))

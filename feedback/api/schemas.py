@@ -1,10 +1,11 @@
 """The shapes of requests and answers, as OpenAPI tells them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runs.api.schemas import REQUEST_ID, RUN_ID, Sent
+from runs.changes.values import FileStatus, Since
 from runs.domain.values.questions import Action, FeedbackType
 
 Status = Literal["pending", "answered", "cancelled", "superseded"]
@@ -24,13 +25,56 @@ class ArtifactJson(BaseModel):
     url: str
 
 
+class ChangesCounted(BaseModel):
+    """How much the run had changed in its repository when it asked."""
+
+    base: str = Field(description="The commit the run began at.")
+    head: str = Field(description="The snapshot: a commit, of its own where not all is committed.")
+    files: int
+    additions: int
+    deletions: int
+    commits: int
+
+
+class ChangedFileJson(BaseModel):
+    path: str
+    old_path: str | None
+    status: FileStatus
+    additions: int
+    deletions: int
+    binary: bool
+    truncated: bool
+    patch: str | None = Field(description="What `git apply` takes; null when binary or too large.")
+
+
+class CommitJson(BaseModel):
+    sha: str
+    subject: str
+    author: str
+    at: str
+
+
+class ChangesJson(BaseModel):
+    """What a run had changed when it asked."""
+
+    request_id: str
+    base: str
+    head: str
+    since: Since
+    files: list[ChangedFileJson]
+    commits: list[CommitJson]
+    truncated: bool = Field(description="Not every file, or not every patch, is here.")
+
+
 class ResponseJson(BaseModel):
     response: str
     action: Action
     comment: str
     items: list[dict[str, Any]]
+    values: dict[str, Any] = Field(description="Answers to typed questions, by their ids.")
     provided_by: dict[str, Any]
     received_at: str
+    imported: bool
 
 
 class RequestJson(BaseModel):
@@ -38,13 +82,24 @@ class RequestJson(BaseModel):
 
     request_id: str
     run_id: str
+    title: str = Field(description="The run's title; of a clarification or selection the question.")
     work_id: str | None
     type: FeedbackType
     status: Status
+    round: int = Field(description="How often this step asked the same, this time included.")
+    agent: str | None = Field(
+        description="Who made what is asked about: `claude`, `codex` or the agent's program."
+    )
+    cost_usd: float | None = Field(
+        description="What the agent said it cost, over every attempt of the step."
+    )
+    assignee: str | None
+    due_at: str | None
     prompt: str
     options: list[OptionJson]
     context: dict[str, Any]
     artifacts: list[ArtifactJson]
+    changes: ChangesCounted | None = None
     resume_point: dict[str, Any]
     phase: str
     step: str
@@ -61,9 +116,15 @@ class RequestJson(BaseModel):
                 {
                     "request_id": REQUEST_ID,
                     "run_id": RUN_ID,
+                    "title": "Export invoices as CSV",
                     "work_id": "124",
                     "type": "approval",
                     "status": "pending",
+                    "round": 1,
+                    "agent": "claude",
+                    "cost_usd": 0.42,
+                    "assignee": None,
+                    "due_at": None,
                     "prompt": "Approve starting the Release phase?",
                     "options": [
                         {
@@ -75,6 +136,14 @@ class RequestJson(BaseModel):
                     ],
                     "context": {},
                     "artifacts": [],
+                    "changes": {
+                        "base": "4f0c1a9…",
+                        "head": "b31d7e2…",
+                        "files": 3,
+                        "additions": 41,
+                        "deletions": 7,
+                        "commits": 1,
+                    },
                     "resume_point": {"phase": "release", "step": "merge", "step_index": 0},
                     "phase": "release",
                     "step": "merge",
@@ -94,6 +163,13 @@ class RequestJson(BaseModel):
     )
 
 
+class AskedJson(RequestJson):
+    """Request JSON, for the program that asked."""
+
+    # Only with a callback_url, and only here: what its calls are signed with.
+    callback_secret: str | None = None
+
+
 class Requests(BaseModel):
     items: list[RequestJson]
     next_cursor: str | None
@@ -103,21 +179,46 @@ Number = Annotated[int, Field(strict=True, ge=1)]
 
 
 class ItemSent(Sent):
-    """A remark on a place of an artifact."""
+    """A comment on lines of an artifact or of the code changes."""
 
     path: str
     line: Number | None = None
     end_line: Number | None = None
     revision: Number | None = None
+    side: Literal["old", "new"] | None = Field(None, description="Of the code changes.")
     quote: str | None = None
-    kind: Literal["must", "should", "question"] | None = None
-    body: Annotated[str, Field(min_length=1)]
+    kind: Literal["must", "should", "question", "suggestion"] | None = None
+    replacement: str | None = Field(
+        None, description="Of a suggestion: what should stand there; nothing deletes the lines."
+    )
+    body: str = ""
+
+    @model_validator(mode="after")
+    def says_something(self) -> Self:
+        if (self.kind == "suggestion") != (self.replacement is not None):
+            raise ValueError("replacement comes with the kind suggestion, and only with it")
+        if self.replacement is None and not self.body:
+            raise ValueError("body must say something")
+        return self
+
+
+class EditSent(Sent):
+    """A file as the approver wants it."""
+
+    path: str
+    content: str
 
 
 class GiveAnswer(Sent):
-    response: str = Field(description="An option, its number or an alias; or the words asked for.")
+    response: str | dict[str, Any] = Field(
+        description="An option, its number or an alias; the words asked for; or the answers to "
+        "the request's `context.questions`, by their ids."
+    )
     comment: str = ""
     items: list[ItemSent] = []
+    edits: list[EditSent] = Field(
+        [], description="With approve: the request's files as you changed them."
+    )
     seal: str = Field("", description="What you saw; refused as stale when it has changed.")
 
     model_config = ConfigDict(

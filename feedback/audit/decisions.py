@@ -1,25 +1,19 @@
 """Finds decisions on record, for the audit page, its CSV and the command line alike."""
 
-import csv
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
-from feedback.models import CommentState, FeedbackResponse, InboundComment
-from feedback.requests.request_json import audit_shape
+from feedback.models import FeedbackResponse
+from runs.accounts.membership import EVERYTHING, Sight
+from runs.domain.values.text import visible
 from runs.models import Project, Run
 
-REFUSALS = 20
 FETCHED = 500  # rows at a time, when all of them are wanted
 
-COLUMNS = (
-    *("received_at", "user", "source", "method", "type", "response", "action", "comment"),
-    *("request_id", "run_id", "project", "state"),
-)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones as well
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +26,13 @@ class DecisionFilter:
     source: str = ""
     type: str = ""
     text: str = ""
+    kind: str = ""  # of the lines of the record
     since: datetime | None = None
     until: datetime | None = None
+    sight: Sight = EVERYTHING  # of whoever looks
 
     def __bool__(self) -> bool:
-        return self != DecisionFilter()
+        return self != DecisionFilter(sight=self.sight, kind=self.kind)
 
 
 def decided(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
@@ -49,6 +45,7 @@ def decided(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
         "received_at__lt": wanted.until,
     }
     rows = FeedbackResponse.objects.filter(**{key: value for key, value in exact.items() if value})
+    rows = wanted.sight.of(rows, "request__run__project")
     if wanted.project:
         projects = Project.objects.filter(name__iexact=wanted.project)
         rows = rows.filter(request__run__project__in=projects)
@@ -79,9 +76,11 @@ def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
         "action",
         "comment",
         "items",
+        "edits",
         "decides",
         "state",
         "held_until",
+        "imported",
         "provided_by",
         "seal",
         "received_at",
@@ -97,22 +96,14 @@ def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
     )
 
 
-def csv_lines(rows: Iterable[FeedbackResponse], *, ending: str = "\r\n") -> Iterator[str]:
-    """One line after another, the names of the columns first; the whole is never in memory."""
-    writer = csv.writer(_Echo(), lineterminator=ending)
-    yield writer.writerow(COLUMNS)
-    for row in rows:
-        shape = audit_shape(row)
-        yield writer.writerow([harmless(shape[column]) for column in COLUMNS])
-
-
 def harmless(value: object) -> str:
-    """A cell that a spreadsheet would read as a formula is made a text."""
-    text = str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """A cell without what steers a terminal; what a spreadsheet would calculate is made a text."""
+    text = visible(str(value)).replace("\t", " ")
+    begins_blank = str(value).startswith(("\t", "\r"))
+    return f"'{text}" if begins_blank or text.lstrip().startswith(_FORMULA) else text
 
 
-class _Echo:
+class Echo:
     """A file that hands back what is written to it."""
 
     def write(self, text: str) -> str:
@@ -136,9 +127,3 @@ def _said(text: str) -> Q:
         | Q(request__run__run_id__icontains=text)
         | Q(request__run__work_id__iexact=text.removeprefix("#") or text)
     )
-
-
-def turned_away() -> list[InboundComment]:
-    """The newest commands on issues that were refused; no decision came of them."""
-    refused = InboundComment.objects.filter(state=CommentState.REFUSED)
-    return list(refused.order_by("-heard_at")[:REFUSALS])

@@ -6,10 +6,12 @@ from typing import Any
 from django import forms
 
 from feedback.audit.decisions import DecisionFilter
+from runs.accounts.membership import Sight
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType
+from runs.models import AuditKind
 from runs.pages.lists import listing
-from runs.pages.lists.filters import ask_once, search_field
+from runs.pages.lists.filters import offer, search_field
 
 PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "all": "All time"}
 DEFAULT_PERIOD = "30"
@@ -23,10 +25,20 @@ class AuditForm(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"placeholder": "Who", "autocomplete": "off"}),
     )
+    kind = forms.ChoiceField(
+        label="Kind",
+        required=False,
+        choices=[
+            ("", "Decisions"),
+            (AuditKind.REFUSAL.value, "Refused attempts"),
+            (AuditKind.SIGN_IN.value, "Sign-ins"),
+            (AuditKind.RULE.value, "Changed rules"),
+        ],
+    )
     project = forms.ChoiceField(
         label="Project",
         required=False,
-        choices=lambda: [("", "Every project"), *((name, name) for name in listing.projects())],
+        choices=(),
     )
     source = forms.ChoiceField(
         label="Channel",
@@ -45,9 +57,10 @@ class AuditForm(forms.Form):
         label="To", required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sight: Sight, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        ask_once(self)
+        self._sight = sight
+        offer(self, "project", "Every project", listing.projects(sight))
 
     @property
     def wanted(self) -> DecisionFilter:
@@ -55,12 +68,14 @@ class AuditForm(forms.Form):
         said = self.cleaned_data
         return DecisionFilter(
             text=said.get("q", ""),
+            kind=said.get("kind") or AuditKind.DECISION.value,
             user=said.get("user", ""),
             project=said.get("project", ""),
             source=said.get("source", ""),
             type=said.get("type", ""),
             since=_start(said.get("since")),
             until=_start(said.get("until"), days=1),
+            sight=self._sight,
         )
 
     @property

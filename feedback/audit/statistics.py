@@ -13,6 +13,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Substr
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.accounts.membership import Sight
 from runs.domain.values.actors import POLICY
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType, Gate
@@ -99,10 +100,10 @@ class Statistics:
         return not (self.overall.count or self.people or self.oldest)
 
 
-def statistics(*, since: datetime | None, now: datetime) -> Statistics:
+def statistics(*, since: datetime | None, now: datetime, sight: Sight) -> Statistics:
     """Of what was answered since then, and of everything that is open."""
-    answers, is_cut = _limited(_answers(since))
-    waited = [answer.waited for answer in answers if answer.decides] + _still_open(now)
+    answers, is_cut = _limited(_answers(since, sight))
+    waited = [answer.waited for answer in answers if answer.decides] + _still_open(now, sight)
     people = by_person((answer.name, answer.waited.milliseconds) for answer in answers)
     return Statistics(
         by_gate=grouped(waited, lambda one: (one.gate, one.type), _gate_label),
@@ -110,9 +111,9 @@ def statistics(*, since: datetime | None, now: datetime) -> Statistics:
         overall=_overall(waited),
         people=people[:PEOPLE],
         people_left_out=max(0, len(people) - PEOPLE),
-        days=_days(now),
-        oldest=list(_open().order_by("requested_at")[:NAMED]),
-        blocking=list(_open().order_by("-steps_behind", "requested_at")[:NAMED]),
+        days=_days(now, sight),
+        oldest=list(_open(sight).order_by("requested_at")[:NAMED]),
+        blocking=list(_open(sight).order_by("-steps_behind", "requested_at")[:NAMED]),
         is_cut=is_cut,
     )
 
@@ -165,10 +166,10 @@ def by_person(answers: Iterable[tuple[str, int]]) -> list[Person]:
 # What is read
 
 
-def _answers(since: datetime | None) -> Iterator[TimedAnswer]:
+def _answers(since: datetime | None, sight: Sight) -> Iterator[TimedAnswer]:
     """What people answered, the newest first."""
     rows = (
-        _given(since)
+        _given(since, sight)
         .order_by("-received_at")
         .values_list(
             KT("provided_by__user"),
@@ -187,26 +188,29 @@ def _answers(since: datetime | None) -> Iterator[TimedAnswer]:
         yield TimedAnswer(name or "somebody", decides, waited)
 
 
-def _still_open(now: datetime) -> list[Waited]:
+def _still_open(now: datetime, sight: Sight) -> list[Waited]:
     asked = FeedbackRequest.objects.filter(status=_PENDING).order_by("requested_at")
-    rows = asked.values_list("gate", "type", "phase", "requested_at")[:MOST]
+    rows = sight.of(asked, "run__project").values_list("gate", "type", "phase", "requested_at")[
+        :MOST
+    ]
     return [
         Waited(gate, kind, phase, _milliseconds(start, now), is_open=True)
         for gate, kind, phase, start in rows
     ]
 
 
-def _given(since: datetime | None) -> QuerySet[FeedbackResponse]:
+def _given(since: datetime | None, sight: Sight) -> QuerySet[FeedbackResponse]:
     """Answers of people; what a policy approved or its author took back does not count."""
     given = FeedbackResponse.objects.exclude(state=_RETRACTED).exclude(identity=POLICY.identity)
+    given = sight.of(given, "request__run__project")
     return given.filter(received_at__gte=since) if since else given
 
 
-def _days(now: datetime) -> list[tuple[date, int]]:
+def _days(now: datetime, sight: Sight) -> list[tuple[date, int]]:
     """Answers of people on each of the last days, the days without one among them."""
     first = datetime.combine(now.date(), time.min, UTC) - timedelta(days=SHOWN_DAYS - 1)
     per_day = (
-        _given(first)
+        _given(first, sight)
         .order_by()
         .values_list(Substr(_written("received_at"), 1, len("2026-11-16")))
         .annotate(Count("pk"))
@@ -216,9 +220,9 @@ def _days(now: datetime) -> list[tuple[date, int]]:
     return [(day, counts.get(day, 0)) for day in days]
 
 
-def _open() -> QuerySet[FeedbackRequest]:
+def _open(sight: Sight) -> QuerySet[FeedbackRequest]:
     pending = FeedbackRequest.objects.filter(status=_PENDING).select_related("run__project")
-    return pending.only(
+    return sight.of(pending, "run__project").only(
         "request_id",
         "type",
         "prompt",

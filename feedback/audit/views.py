@@ -1,33 +1,44 @@
 """Pages that look back: the audit of decisions, its CSV, and the statistics."""
 
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
+from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from feedback.audit import charts, decisions, statistics
+from feedback.audit import charts, decisions, lines, statistics
 from feedback.audit.charts import Measure
 from feedback.audit.filters import AuditForm, PeriodForm
 from feedback.audit.statistics import Figure
-from runs.pages.http import PageRequest, chosen, page
+from runs.models import AuditKind
+from runs.pages.http import PageRequest, chosen, page, sight
 
 PER_PAGE = 50
+REFUSALS = 20
 
 
 @require_safe
 def audit(request: PageRequest) -> HttpResponse:
-    form = AuditForm(request.GET, auto_id="%s")
+    form = AuditForm(request.GET, auto_id="%s", sight=sight(request))
     wanted = form.wanted
-    leaf = decisions.leaf_of(wanted, request.GET.get("page", ""), PER_PAGE)
+    number = request.GET.get("page", "")
+    is_other = wanted.kind != AuditKind.DECISION
+    if is_other:
+        leaf: Page[Any] = Paginator(lines.found(wanted).reverse(), PER_PAGE).get_page(number)
+    else:
+        leaf = decisions.leaf_of(wanted, number, PER_PAGE)
     context = {
         "form": form,
         "leaf": leaf,
         "is_narrowed": bool(wanted),
         # Called by the template, which shows them on the whole page only.
-        "turned_away": decisions.turned_away,
+        "refusals": partial(lines.newest_refusals, wanted.sight, REFUSALS),
+        "is_other": is_other,
     }
     response = page(request, "feedback/audit.html", context, part="news")
     return push_url(response, chosen(request)) if request.htmx else response
@@ -36,9 +47,9 @@ def audit(request: PageRequest) -> HttpResponse:
 @require_safe
 def audit_csv(request: PageRequest) -> HttpResponseBase:
     """Every decision the same form finds, line by line as the database hands them out."""
-    rows = decisions.whole(decisions.decided(AuditForm(request.GET).wanted))
-    lines = decisions.csv_lines(rows.iterator(chunk_size=decisions.FETCHED))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
+    rows = lines.found(AuditForm(request.GET, sight=sight(request)).wanted)
+    told = lines.csv_lines(rows.iterator(chunk_size=decisions.FETCHED))
+    response = StreamingHttpResponse(told, content_type="text/csv; charset=utf-8; header=present")
     response["Content-Disposition"] = 'attachment; filename="decisions.csv"'
     response["X-Content-Type-Options"] = "nosniff"
     response["Cache-Control"] = "private, no-store"
@@ -50,7 +61,7 @@ def statistics_page(request: PageRequest) -> HttpResponse:
     form = PeriodForm(request.GET)
     now = timezone.now()
     since = now - timedelta(days=form.days) if form.days else None
-    figures = statistics.statistics(since=since, now=now)
+    figures = statistics.statistics(since=since, now=now, sight=sight(request))
     days = [(f"{day:%-d %b}", count) for day, count in figures.days]
     context = {
         "form": form,

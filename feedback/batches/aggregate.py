@@ -1,28 +1,29 @@
-"""Reads a batch in few queries: its runs, what each asks, and what was decided last."""
+"""Reads a group of runs in few queries: what each asks, and what was decided last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
+from feedback.batches.group import Group, runs_of, within
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.planning import batch as rules
 from runs.domain.planning import batch_prompt
 from runs.domain.planning.batch import Asked, Member
 from runs.domain.values.background import Background
 from runs.domain.values.status import RequestStatus
-from runs.models import Batch, Run
+from runs.models import Batch, Project, Run
 
 # What tells of a run without its plan, which runs of a batch mostly share.
 _RUN = (
     *("run_id", "uuid", "batch_id", "work_id", "target", "status", "position", "plan_hash"),
-    *("artifacts", "error", "updated_at", "started_by"),
-    *("started_by_user_id", "started_by_account"),
+    *("project", "artifacts", "error", "updated_at", "started_by"),
+    *("started_by_user_id", "started_by_account", "imported_at", "on_hold"),
+    *("own_title", "workflow_id"),
 )
 _REQUEST = (
     *("request_id", "run_id", "type", "prompt", "options", "context", "phase", "step"),
-    *("reviewers", "quorum", "seal", "requested_at"),
+    *("reviewers", "quorum", "seal", "requested_at", "own_title", "round", "max_rounds"),
 )
 
 
@@ -37,7 +38,7 @@ class BatchRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRead:
-    batch: Batch
+    batch: Group
     rows: Sequence[BatchRun]
 
     @property
@@ -49,34 +50,48 @@ class BatchRead:
         return rules.count(self.members)
 
 
-def read(batch: Batch, runs: QuerySet[Run] | None = None) -> BatchRead:
-    """The whole batch, or some of its runs, in the order in which they were started."""
-    found = list((batch.runs.all() if runs is None else runs).only(*_RUN).order_by("pk"))
-    pending = FeedbackRequest.objects.filter(run__batch=batch, status=RequestStatus.PENDING).only(
-        *_REQUEST
-    )
+def read(batch: Group) -> BatchRead:
+    """The whole group, in the order in which its runs were started."""
+    found = list(runs_of(batch).only(*_RUN).order_by("pk"))
+    pending = FeedbackRequest.objects.filter(
+        within(batch, "run"), status=RequestStatus.PENDING
+    ).only(*_REQUEST)
     asked = {request.run_id: request for request in pending}
+    projects = _projects(batch, found)
+    for run in found:
+        run.project = projects[run.project_id]  # what a person may do here depends on it
+        if run.pk in asked:
+            asked[run.pk].run = run
     return BatchRead(batch=batch, rows=[_row(run, asked.get(run.pk)) for run in found])
 
 
-def aggregate(batch: Batch) -> dict[str, object]:
-    """The specification's report, with what a program wants to know of the batch besides."""
+def _projects(batch: Group, runs: Sequence[Run]) -> dict[int, Project]:
+    if isinstance(batch, Batch):
+        return {batch.project_id: batch.project}
+    return Project.objects.in_bulk({run.project_id for run in runs})
+
+
+def aggregate(batch: Group) -> dict[str, object]:
+    """The specification's report, with what a program wants to know of a batch besides."""
+    report = rules.aggregate(batch.batch_id, read(batch).members, at=timezone.now())
+    if not isinstance(batch, Batch):
+        return {**report, "batch_id": None}
     return {
-        **rules.aggregate(batch.batch_id, read(batch).members, at=timezone.now()),
+        **report,
         "workflow_id": batch.workflow_id,
         "project": batch.project.name,
         "concurrency": batch.concurrency,
     }
 
 
-def prompt(batch: Batch) -> str:
+def prompt(batch: Group) -> str:
     """The aggregated prompt in the layout of the seeds: markdown, and readable as it is."""
     return batch_prompt.prompt(read(batch).members)
 
 
-def last_decisions(batch: Batch) -> dict[int, FeedbackResponse]:
+def last_decisions(batch: Group) -> dict[int, FeedbackResponse]:
     """Run → the decision that counted last."""
-    decided = FeedbackResponse.objects.filter(request__run__batch=batch, decides=True).exclude(
+    decided = FeedbackResponse.objects.filter(within(batch, "request__run"), decides=True).exclude(
         state=FeedbackResponse.State.RETRACTED
     )
     rows = decided.select_related("request").only(
@@ -124,4 +139,6 @@ def _asks(asked: FeedbackRequest) -> Asked:
         step=asked.step,
         questions=tuple(question.text for question in told.questions),
         error=told.summary,
+        told=told.sections,
+        context=asked.context,
     )

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from runs.domain.planning.batch import Member
 from runs.domain.values.errors import InvalidAnswer
-from runs.domain.values.questions import FeedbackType, Option, resolve
+from runs.domain.values.questions import QUESTION_MARKS, FeedbackType, Option, resolve
 
 EXAMPLE = "#124: approve"
 _LINE = re.compile(
@@ -220,7 +220,10 @@ def _split(said: str, options: Sequence[Option]) -> tuple[str, str]:
         words = re.split(r"[\s_-]+", option.value)
         pattern = r"[\s_-]+".join(map(re.escape, words)) + r"(?![\w-])"
         if found := re.match(pattern, said, re.IGNORECASE):
-            return found[0], _comment(said[found.end() :])
+            rest = said[found.end() :]
+            # "approve?" asks whether to, and is no option.
+            asks = rest.lstrip()[:1] if rest.lstrip()[:1] in QUESTION_MARKS else ""
+            return found[0] + asks, _comment(rest)
     word, _, rest = said.partition(" ")
     bare = word.rstrip(",;:.!")
     return bare or word, _comment(rest)

@@ -1,4 +1,4 @@
-"""Answers many requests of a batch in one action: each on its own, each with its own result."""
+"""Answers many requests of a group in one action: each on its own, each with its own result."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,18 @@ from django.db import DatabaseError, transaction
 from feedback.batches import aggregate, answer_lines
 from feedback.batches.aggregate import BatchRead, BatchRun
 from feedback.batches.answer_lines import BatchAnswer, LineOutcome
+from feedback.batches.group import Group
 from feedback.models import FeedbackResponse
 from feedback.requests.answers import Words, respond
+from feedback.requests.shown import newer, why_again
 from runs import engine
 from runs.accounts import permissions
+from runs.chain import refusals
 from runs.domain.values.actors import Actor, Source
 from runs.domain.values.errors import FaberError, NotAllowed, Refused
 from runs.domain.values.questions import Action
 from runs.domain.values.status import RunStatus
-from runs.models import Batch, Run
+from runs.models import Run
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +29,7 @@ _OUTCOMES = {
     "stale": LineOutcome.STALE,
     "not_allowed": LineOutcome.NOT_ALLOWED,
     "invalid_response": LineOutcome.INVALID_RESPONSE,
+    "round_limit": LineOutcome.INVALID_RESPONSE,
 }
 
 
@@ -67,20 +71,20 @@ class Coordinator(Actor):
         return {**Actor.describe(self), "coordinator_id": self.batch_id}
 
 
-def coordinating(actor: Actor, batch: Batch) -> Coordinator:
+def coordinating(actor: Actor, batch: Group) -> Coordinator:
     known = {field.name: getattr(actor, field.name) for field in fields(Actor)}
     known["source"] = Source.PARALLEL_COORDINATION
     return Coordinator(**known, batch_id=batch.batch_id, known_as=actor.identity)
 
 
-def answer_text(batch: Batch, text: str, actor: Actor) -> list[RowResult]:
+def answer_text(batch: Group, text: str, actor: Actor) -> list[RowResult]:
     """Lines such as `#124: approve`; every line has a result, and a good one is carried out."""
     known = aggregate.read(batch)
     return respond_many(known, answer_lines.read(text, known.members), actor)
 
 
 def answer_listed(
-    batch: Batch, answers: Mapping[str, Mapping[str, str]], actor: Actor
+    batch: Group, answers: Mapping[str, Mapping[str, str]], actor: Actor
 ) -> list[RowResult]:
     """The same for answers named one by one: id → `{response, comment}`."""
     known = aggregate.read(batch)
@@ -132,6 +136,9 @@ def _result(
         message = _carry_out(answer, row, actor, by, seal)
         outcome = LineOutcome.APPLIED
     except FaberError as error:
+        asked = row.asked.request_id if row.asked else ""
+        what = f"{answer.response} for a batch"
+        refusals.note(error, actor=actor, what=what, run_id=row.run.run_id, request_id=asked)
         outcome = _OUTCOMES.get(error.code, LineOutcome.NOT_AWAITING)
         message = str(error)
     except DatabaseError:
@@ -156,6 +163,8 @@ def _carry_out(answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator
     )
     if not response.decides:
         return f"{answer.response}, which waits for others to agree."
+    if again := newer(response.request):
+        return f"{_shortened(answer.response)}, but the run asks again: {why_again(again)}"
     return f"{_shortened(answer.response)}."
 
 

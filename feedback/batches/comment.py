@@ -1,10 +1,20 @@
 """Tells of a whole batch on its coordinating issue: one comment, brought up to date in place."""
 
 from feedback.batches import aggregate
+from feedback.batches.group import Group, runs_of
 from feedback.channels.github import channel
+from feedback.channels.github.comments import MAX_CHARACTERS
 from feedback.channels.github.escape import fenced, link
 from runs.engine.batches import batch_url
 from runs.models import Batch, Run
+
+_CUT = "\n… (the rest is on the page of the batch)"
+
+
+def tell_of(group: Group) -> None:
+    """Have it told wherever the runs of a group are told of."""
+    for batch in Batch.objects.filter(runs__in=runs_of(group)).exclude(issue="").distinct():
+        tell(batch.pk)
 
 
 def tell(batch_pk: int) -> bool:
@@ -14,7 +24,16 @@ def tell(batch_pk: int) -> bool:
     if place is None:
         return False
     # Fenced: what runs ask was written by agents, and must not mention or mark anything up.
-    text = fenced(aggregate.prompt(batch))
+    text = fenced(_fitting(aggregate.prompt(batch)))
     body = f"{link('Answer all of them in FABER', batch_url(batch))}\n\n{text}"
     channel.keep_saying(batch.batch_id, place, body)
     return True
+
+
+def _fitting(text: str) -> str:
+    """As much as a comment holds; a large group asks more than that."""
+    most = MAX_CHARACTERS - 1_000
+    if len(text) <= most:
+        return text
+    lines, _, _ = text[: most - len(_CUT)].rpartition("\n")
+    return lines + _CUT

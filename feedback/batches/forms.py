@@ -7,6 +7,7 @@ from django.http import QueryDict
 
 from feedback.batches.aggregate import BatchRead, BatchRun
 from feedback.batches.answer_lines import BatchAnswer, LineOutcome
+from feedback.batches.group import within
 from feedback.batches.page import BatchDesk
 from feedback.batches.rows import Entered, card_key, key_of
 from feedback.models import FeedbackRequest
@@ -21,11 +22,20 @@ class SentAnswers:
     seals: Mapping[str, str]
 
 
+def named(data: Mapping[str, object], prefix: str) -> dict[str, str]:
+    """The fields whose names begin so, by the rest of the name."""
+    return {
+        name.removeprefix(prefix): text.replace("\r\n", "\n")
+        for name, value in data.items()
+        if name.startswith(prefix) and (text := str(value)).strip()
+    }
+
+
 def entered(data: QueryDict) -> Entered:
-    cards = _named(data, "card-")
+    cards = named(data.dict(), "card-")
     return Entered(
-        choices=_named(data, "choice-"),
-        comments=_named(data, "comment-"),
+        choices=named(data.dict(), "choice-"),
+        comments=named(data.dict(), "comment-"),
         cards=cards,
         ticks={key: frozenset(data.getlist(f"in-{key}")) for key in cards},
     )
@@ -58,14 +68,6 @@ def sent(given: Entered, known: BatchRead, seals: str) -> SentAnswers:
     )
 
 
-def _named(data: QueryDict, prefix: str) -> dict[str, str]:
-    return {
-        name.removeprefix(prefix): text.replace("\r\n", "\n")
-        for name, value in data.items()
-        if name.startswith(prefix) and (text := str(value)).strip()
-    }
-
-
 def _pair(word: str) -> tuple[str, str]:
     key, _, seal = word.partition("=")
     return key, seal
@@ -85,7 +87,7 @@ def _rows_as_seen(keys: Sequence[str], known: BatchRead) -> dict[str, BatchRun]:
     by_pk = {row.run.pk: row for row in known.rows}
     by_uuid = {str(row.run.uuid): row for row in known.rows}
     gone = FeedbackRequest.objects.filter(
-        run__batch=known.batch, request_id__in=[key for key in keys if key not in now]
+        within(known.batch, "run"), request_id__in=[key for key in keys if key not in now]
     )
     earlier = {request.request_id: request for request in gone}
     found: dict[str, BatchRun] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from feedback.batches import aggregate
 from feedback.batches.aggregate import BatchRead
 from feedback.batches.answering import RowResult
+from feedback.batches.group import Group, Links, links_of, within
 from feedback.batches.news import changed_since, version_of
 from feedback.batches.rows import (
     BatchRow,
@@ -50,7 +51,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchDesk:
-    batch: Batch
+    batch: Group
+    links: Links
     rows: Sequence[BatchRow]
     kinds: Sequence[RequestKind]
     cards: Sequence[Card]
@@ -59,6 +61,19 @@ class BatchDesk:
     lacks_worker: bool
     results: Sequence[RowResult]
     more: int  # open ones that are shown when these are answered
+
+    @property
+    def stored(self) -> Batch | None:
+        """The batch, where the runs were started as one."""
+        return self.batch if isinstance(self.batch, Batch) else None
+
+    @property
+    def name(self) -> str:
+        return self.stored.batch_id if self.stored else "Selected runs"
+
+    @property
+    def news_link(self) -> str:
+        return self.links.with_query(v=self.version)
 
     @property
     def may_send(self) -> bool:
@@ -88,7 +103,7 @@ class BatchDesk:
 
 
 def desk_of(
-    batch: Batch, actor: Actor, entered: Entered | None = None, results: Sequence[RowResult] = ()
+    batch: Group, actor: Actor, entered: Entered | None = None, results: Sequence[RowResult] = ()
 ) -> BatchDesk:
     # Before everything else: what changes from here on is news.
     version = version_of(batch)
@@ -96,7 +111,7 @@ def desk_of(
     return _desk(read, actor, entered or Entered(), results, version)
 
 
-def news_of(batch: Batch, actor: Actor, since: str) -> BatchDesk:
+def news_of(batch: Group, actor: Actor, since: str) -> BatchDesk:
     """The counts, and only the rows that changed since a version."""
     version = version_of(batch)
     read = aggregate.read(batch)
@@ -132,6 +147,7 @@ def _desk(
     shown = [*ranked[:MOST_OPEN], *ranked[MOST_OPEN + more :]] if more else ranked
     return BatchDesk(
         batch=read.batch,
+        links=links_of(read.batch),
         rows=shown,
         kinds=kinds_of(shown),
         cards=cards,
@@ -143,10 +159,10 @@ def _desk(
     )
 
 
-def _files(batch: Batch) -> dict[int, list[str]]:
+def _files(batch: Group) -> dict[int, list[str]]:
     """Open request → the paths that are shown with it."""
     shown = FeedbackRequest.artifacts.through.objects.filter(
-        feedbackrequest__run__batch=batch,
+        within(batch, "feedbackrequest__run"),
         feedbackrequest__status=RequestStatus.PENDING,
     ).values_list("feedbackrequest_id", "artifact__path")
     found: dict[int, list[str]] = {}

@@ -10,8 +10,13 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
 from runs.domain.values.actors import Actor
+from runs.domain.values.background import BackgroundSection
+from runs.domain.values.first_error import first_error
 from runs.domain.values.questions import Option
 from runs.models import Run
+from runs.rendering.terminal_colours import bare
+
+SHOWN_ERRORS = 2
 
 # Who must act first stands first.
 _ORDER = (
@@ -62,6 +67,32 @@ class BatchRow:
     decision: FeedbackResponse | None
     result: RowResult | None
     is_in_card: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.asked.title if self.asked else self.run.title
+
+    @property
+    def told(self) -> Sequence[BackgroundSection]:
+        asks = self.known.member.asks
+        return asks.told if asks else ()
+
+    @property
+    def error(self) -> str:
+        """What went wrong: as the step tells it, else as its output does."""
+        asks = self.known.member.asks
+        if asks is None:
+            return ""
+        if errors := [item for part in self.told if part.name == "errors" for item in part.items]:
+            return "\n".join(bare(error) for error in errors[:SHOWN_ERRORS])
+        found = first_error(bare(str(asks.context.get("output_tail") or "")))
+        return found.text if found else ""
+
+    @property
+    def peeks(self) -> Sequence[str]:
+        """What can be opened below the row: the rest of what the run tells, and its files."""
+        rest = (part.title for part in self.told if part.name not in ("questions", "unshown"))
+        return [*rest, *self.files]
 
     @property
     def version(self) -> str:

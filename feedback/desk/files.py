@@ -1,8 +1,8 @@
 """The files a request is about, as a reviewer looks at them: changed, rendered or as source."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import groupby
@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from django.utils.http import urlencode
 
+from feedback.desk.begun import Begun
 from feedback.desk.forms import RemarkForm
 from feedback.desk.rendered_differences import Pair, compare_rendered
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment
@@ -17,6 +18,8 @@ from runs import rendering
 from runs.domain.values.actors import Actor
 from runs.domain.values.differences import Difference, Hunk, compare
 from runs.models import Artifact
+from runs.pages import pictures
+from runs.rendering.pictures import kind_of, named_in
 
 LINES_AT_ONCE = 2000
 FOLDED_FROM = 4
@@ -80,6 +83,7 @@ class Exhibit:
     line_count: int = 0
     difference: Difference | None = None
     groups: Sequence[Group] = ()
+    picture: str = ""  # its address, when the file is one
     new_remark: RemarkForm | None = None  # without scripts, at the line the address names
 
     @property
@@ -109,14 +113,21 @@ class Exhibits:
 
 
 def exhibits_of(
-    asked: FeedbackRequest, actor: Actor, wanted: FileWish, remarks: Sequence[ReviewComment] = ()
+    asked: FeedbackRequest,
+    actor: Actor,
+    wanted: FileWish,
+    remarks: Sequence[ReviewComment] = (),
+    begun: Sequence[Begun] = (),
 ) -> Exhibits:
-    tabs = list(asked.artifacts.defer("content").order_by("path"))
+    tabs = _without_pictures(list(asked.artifacts.defer("content").order_by("path")))
     current = next((tab for tab in tabs if tab.path == wanted.file), tabs[0] if tabs else None)
     if current is None:
         return Exhibits(tabs=tabs, shown=None, wanted=wanted)
     on_it = [remark for remark in remarks if remark.path == current.path]
-    return Exhibits(tabs=tabs, shown=_exhibit(asked, current, actor, wanted, on_it), wanted=wanted)
+    shown = _exhibit(asked, current, actor, wanted, on_it)
+    if shown.view is FileView.SOURCE and wanted.line:
+        shown = replace(shown, new_remark=_new_remark(current, wanted.line, begun))
+    return Exhibits(tabs=tabs, shown=shown, wanted=wanted)
 
 
 def difference_between(old: Artifact, new: Artifact) -> Difference:
@@ -145,13 +156,14 @@ def _exhibit(
     remarks: Sequence[ReviewComment],
 ) -> Exhibit:
     if not artifact.is_text:
-        return Exhibit(artifact=artifact, view=FileView.SOURCE, views=())
+        picture = pictures.address_of(artifact) if kind_of(bytes(artifact.content)) else ""
+        return Exhibit(artifact=artifact, view=FileView.SOURCE, views=(), picture=picture)
     revisions = asked.run.revisions.filter(path=artifact.path, revision__lt=artifact.revision)
     earlier = list(revisions.defer("content").order_by("-revision"))
     if artifact.size > LARGEST_COMPARED:
         earlier = []
     views = list(FileView) if earlier else [FileView.DOCUMENT, FileView.SOURCE]
-    laid_out = rendered(artifact)
+    laid_out = rendered(artifact, asked.artifacts.defer("content"))
     first = FileView.SOURCE if laid_out.is_plain else views[0]
     view = next((each for each in views if each.value == wanted.view), first)
     since = _since(asked, artifact, actor, wanted, earlier) if view.compares else None
@@ -168,16 +180,19 @@ def _exhibit(
         lines=_source_lines(lines, wanted, remarks),
         line_count=len(lines),
         difference=difference_between(since, artifact) if since else None,
-        groups=_groups(since, artifact) if since and view is FileView.CHANGES else (),
-        new_remark=_new_remark(artifact, wanted) if view is FileView.SOURCE else None,
+        groups=_groups(since, artifact, asked.artifacts.defer("content"))
+        if since and view is FileView.CHANGES
+        else (),
     )
 
 
-def _new_remark(artifact: Artifact, wanted: FileWish) -> RemarkForm | None:
-    if not wanted.line:
-        return None
-    place = {"path": artifact.path, "revision": artifact.revision, "line": wanted.line}
-    return RemarkForm(initial={**place, "kind": "must"})
+def _new_remark(artifact: Artifact, line: int, begun: Sequence[Begun]) -> RemarkForm:
+    """The field for a comment on a line, with what was begun there."""
+    place = {"path": artifact.path, "revision": artifact.revision, "line": line}
+    there = next((one for one in begun if one.is_at(artifact.path, line)), None)
+    blank = {"kind": "must", "replacement": "\n".join(artifact.lines[line - 1 : line])}
+    written = {**there.fields, "begun": there.name} if there else blank
+    return RemarkForm(initial={**written, **place})
 
 
 def _since(
@@ -207,8 +222,9 @@ def _source_lines(
     ]
 
 
-def _groups(old: Artifact, new: Artifact) -> list[Group]:
-    pairs = _paired(old.path, old.text, new.path, new.text)
+def _groups(old: Artifact, new: Artifact, shown: Iterable[Artifact]) -> list[Group]:
+    old_html, new_html = str(rendered(old).html), str(rendered(new, shown).html)
+    pairs = _paired(old_html, new_html, old.text, new.text)
     groups: list[Group] = []
     for is_same, neighbours in groupby(pairs, lambda pair: pair.kind == "same"):
         run = list(neighbours)
@@ -223,18 +239,35 @@ def _groups(old: Artifact, new: Artifact) -> list[Group]:
     return groups
 
 
-def rendered(artifact: Artifact) -> rendering.Rendered:
-    return _rendered(artifact.path, artifact.text)
+def rendered(artifact: Artifact, shown: Iterable[Artifact] = ()) -> rendering.Rendered:
+    """Laid out, with the pictures of its folder as they are shown with it."""
+    return _rendered(artifact.path, artifact.text, _pictures(artifact, shown))
+
+
+def _pictures(artifact: Artifact, shown: Iterable[Artifact] = ()) -> pictures.Addresses:
+    is_document = PurePosixPath(artifact.path).suffix.lower() in _MARKDOWN
+    return pictures.addresses_of(artifact, shown) if is_document else ()
+
+
+def _without_pictures(tabs: Sequence[Artifact]) -> list[Artifact]:
+    """A picture that a document shows needs no tab of its own."""
+    if len(tabs) < 2:
+        return list(tabs)
+    documents = [tab for tab in tabs if PurePosixPath(tab.path).suffix.lower() in _MARKDOWN]
+    shown = {path for each in documents for path in named_in(each.path, each.text)}
+    return [tab for tab in tabs if tab.path not in shown]
 
 
 # A revision never changes, and every reviewer looks at the same few.
 
 
 @lru_cache(maxsize=16)
-def _rendered(path: str, text: str) -> rendering.Rendered:
+def _rendered(path: str, text: str, kept: pictures.Addresses) -> rendering.Rendered:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in _MARKDOWN:
-        return rendering.render(text)
+        return rendering.render(
+            text, pictures=rendering.Pictures(document=path, addresses=dict(kept))
+        )
     # The fence takes a line that the file does not have.
     return rendering.render(_fenced(text, suffix[1:]), line_shift=-1)
 
@@ -245,9 +278,8 @@ def _compared(old: str, new: str) -> Difference:
 
 
 @lru_cache(maxsize=8)
-def _paired(old_path: str, old: str, new_path: str, new: str) -> tuple[Pair, ...]:
-    before, after = _rendered(old_path, old), _rendered(new_path, new)
-    return compare_rendered(str(before.html), str(after.html), _compared(old, new))
+def _paired(old_html: str, new_html: str, old: str, new: str) -> tuple[Pair, ...]:
+    return compare_rendered(old_html, new_html, _compared(old, new))
 
 
 def _fenced(text: str, language: str) -> str:

@@ -1,24 +1,38 @@
 """What the request page shows, read in few queries and handed on as values."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import prefetch_related_objects
 
 from feedback.desk import review
-from feedback.desk.forms import AnswerForm
+from feedback.desk.begun import Begun, begun_in
+from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
-from feedback.requests.answers import standing
+from feedback.requests import shown
+from feedback.requests.answers import counted, round_limit, standing
 from feedback.requests.find import find_request
 from runs.accounts import permissions
 from runs.domain.planning.preview import Outlook, Standing, foresee
+from runs.domain.responses import usage
 from runs.domain.responses.results import read_response
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Refused
-from runs.domain.values.questions import Action, FeedbackType, Gate, Option
+from runs.domain.values.forms.questions import LONG_LIST
+from runs.domain.values.questions import (
+    Action,
+    FeedbackType,
+    Gate,
+    ItemKind,
+    Option,
+    approves,
+    begins_a_round,
+)
 from runs.domain.values.status import RequestStatus, RunStatus
+from runs.engine import new_run
 from runs.pages.run.page import LiveProgress, progress_of
 
 _PENDING = RequestStatus.PENDING
@@ -30,6 +44,9 @@ class Button:
     weight: str  # main, plain, or stop for what ends the run
     words: str  # what the author of the workflow says about it
     outlook: Outlook | None  # None when the run does not stand where it asked any more
+    musts: int  # own comments that say otherwise, where it would go on
+    takes_edits: bool  # own suggestions can be approved with it
+    limit: str  # why it cannot be chosen any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +60,11 @@ class Desk:
     answers: Sequence[FeedbackResponse]
     held: FeedbackResponse | None  # an answer of whoever looks, while it can be taken back
     remarks: Sequence[ReviewComment]
+    begun: Sequence[Begun]  # line comments not added yet
+    draft: str  # as the site has it, for the scripts
     progress: LiveProgress
     following: FeedbackRequest | None
+    again: FeedbackRequest | None  # what is asked in its place, since a file had changed
     returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
 
@@ -53,14 +73,38 @@ class Desk:
         return self.asked.status == _PENDING
 
     @property
+    def is_long(self) -> bool:
+        """Whether typing finds an option sooner than reading all of them."""
+        return len(self.buttons) >= LONG_LIST
+
+    @property
+    def common_outlook(self) -> Outlook | None:
+        """What every option of a long list causes, if that is the same: then it is said once."""
+        first = self.buttons[0].outlook if self.is_long else None
+        return first if all(button.outlook == first for button in self.buttons) else None
+
+    @property
+    def new_remark(self) -> RemarkForm:
+        """The field for a line comment, which the scripts put beside its line."""
+        return RemarkForm(initial={"kind": ItemKind.MUST.value})
+
+    @property
+    def new_change(self) -> RemarkChangeForm:
+        return RemarkChangeForm()
+
+    @property
+    def cost(self) -> str:
+        return usage.spoken({usage.COST: self.asked.cost_usd})
+
+    @property
     def has_news(self) -> bool:
         """Whether something can still change that nobody does on this page."""
         return self.is_open or any(row.is_due for row in self.returning)
 
 
-def find(request_id: str) -> FeedbackRequest:
-    asked = find_request(request_id)
-    prefetch_related_objects([asked], "run__project", "responses")
+def find(request_id: str, *, seen_by: Actor | None) -> FeedbackRequest:
+    asked = find_request(request_id, seen_by=seen_by)
+    prefetch_related_objects([asked], "responses")
     return asked
 
 
@@ -77,17 +121,22 @@ def desk_of(
     form: AnswerForm | None = None,
 ) -> Desk:
     is_open = asked.status == _PENDING
-    counted = standing(asked)
+    given = standing(asked)
+    kept = review.draft_of(asked, user)
+    remarks = list(review.remarks_of(asked, user)) if is_open else []
     return Desk(
         asked=asked,
-        form=form or AnswerForm(asked, draft=review.draft_of(asked, user)),
-        buttons=_buttons(asked) if is_open else (),
+        form=form or AnswerForm(asked, draft=kept),
+        buttons=_buttons(asked, remarks, round_limit(asked, actor)) if is_open else (),
         refusal=_refusal(asked, actor) if is_open else "",
-        answers=counted,
-        held=next((r for r in counted if r.is_held and r.identity == actor.identity), None),
-        remarks=list(review.remarks_of(asked, user)) if is_open else (),
+        answers=given,
+        held=next((r for r in given if r.is_held and r.identity == actor.identity), None),
+        remarks=remarks,
+        begun=begun_in(kept) if is_open else (),
+        draft=json.dumps(kept),
         progress=progress_of(asked.run),
         following=None if is_open else open_requests.following(asked, actor),
+        again=shown.newer(asked),
         returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),
     )
@@ -99,7 +148,7 @@ def _returning(asked: FeedbackRequest) -> list[WriteBack]:
 
 
 def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
-    already = {response.identity for response in standing(asked)}
+    already = {response.identity for response in counted(asked)}
     try:
         permissions.check_may_answer(actor, asked.run, reviewers=asked.reviewers, already=already)
     except Refused as error:
@@ -107,19 +156,35 @@ def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
     return ""
 
 
-def _buttons(asked: FeedbackRequest) -> list[Button]:
-    """One button stands out, unless several options would go on: then none is suggested."""
+def _buttons(asked: FeedbackRequest, remarks: Sequence[ReviewComment], limit: str) -> list[Button]:
+    """One button stands out, unless several options would go on: then none is suggested.
+
+    Who wrote that something must change is not told to approve.
+    """
     is_suggested = [option.weight for option in asked.choices].count("main") == 1
+    musts = sum(remark.kind == ItemKind.MUST for remark in remarks)
+    revises = any(option.action is Action.REVISE for option in asked.choices)
     here = _standing(asked)
     return [
         Button(
             option=option,
-            weight="plain" if option.weight == "main" and not is_suggested else option.weight,
+            weight=_weight(option, is_suggested=is_suggested, must_change=bool(musts and revises)),
+            musts=musts if option.action is Action.CONTINUE else 0,
+            takes_edits=approves(option.value)
+            and asked.quorum == 1
+            and any(remark.is_edit for remark in remarks),
             words=_own_words(asked, option) if here else option.description,
-            outlook=foresee(here, option.action) if here else None,
+            outlook=_foreseen(asked, here, option.action),
+            limit=limit if begins_a_round(option) else "",
         )
         for option in asked.choices
     ]
+
+
+def _weight(option: Option, *, is_suggested: bool, must_change: bool) -> str:
+    if must_change and option.weight != "stop":
+        return "main" if option.action is Action.REVISE else "plain"
+    return "plain" if option.weight == "main" and not is_suggested else option.weight
 
 
 def _own_words(asked: FeedbackRequest, option: Option) -> str:
@@ -130,8 +195,16 @@ def _own_words(asked: FeedbackRequest, option: Option) -> str:
 
 def answer_outlook(asked: FeedbackRequest) -> Outlook | None:
     """What sending words causes, where words are the answer."""
-    here = _standing(asked)
-    return foresee(here, Action.ANSWER) if here else None
+    return _foreseen(asked, _standing(asked), Action.ANSWER)
+
+
+def _foreseen(asked: FeedbackRequest, here: Standing | None, action: Action) -> Outlook | None:
+    if here is None:
+        return None
+    outlook = foresee(here, action)
+    if outlook.asks is None or outlook.asks_at is None:
+        return outlook
+    return replace(outlook, asks=new_run.filled(outlook.asks, asked.run, outlook.asks_at))
 
 
 def _standing(asked: FeedbackRequest) -> Standing | None:

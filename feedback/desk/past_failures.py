@@ -6,14 +6,18 @@ from dataclasses import dataclass
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.responses.results import ResultStatus
-from runs.domain.values.status import RequestStatus
+from runs.domain.values.questions import Action
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.models import StepAttempt
 
 LOOKED_AT = 50
 SHOWN = 5
 
-WORKED, FAILED_AGAIN, OPEN = "worked", "failed again", "not known yet"
+WORKED, FAILED_AGAIN, OPEN, ENDED = "worked", "failed again", "not known yet", "ended the run"
 _WORKED = (ResultStatus.SUCCESS.value, ResultStatus.WARNING.value)
+# The step is not executed again, so the run tells whether it did without.
+_WITHOUT_IT = (Action.SKIP, Action.CONTINUE)
+_OF_RUNS = {RunStatus.COMPLETED: WORKED, RunStatus.FAILED: FAILED_AGAIN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +29,18 @@ class PastFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """One way of dealing with it: how often it was chosen, how often the step then worked."""
+    """One way of dealing with it: how often it was chosen, and of what is known worked."""
 
     response: str
     times: int
+    known: int
     worked: int
+
+    @property
+    def told(self) -> str:
+        if not self.known:
+            return f"was chosen {self.times} time{'s' * (self.times != 1)}"
+        return f"worked {self.worked} of {self.known} time{'s' * (self.known != 1)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +60,9 @@ def memory_of(asked: FeedbackRequest) -> FailureMemory:
     requests = list(newest.prefetch_related("responses").order_by("-requested_at")[:LOOKED_AT])
     following = _following(requests)
     past = [
-        PastFailure(asked=request, answer=answer, ended=_ended(following.get(request.pk, "")))
+        PastFailure(
+            asked=request, answer=answer, ended=_ended(request, answer, following[request.pk])
+        )
         for request in requests
         if (answer := request.decision)
     ]
@@ -73,7 +86,11 @@ def _following(requests: Sequence[FeedbackRequest]) -> dict[int, str]:
     return found
 
 
-def _ended(result: str) -> str:
+def _ended(request: FeedbackRequest, answer: FeedbackResponse, result: str) -> str:
+    if answer.action == Action.ABORT:
+        return ENDED
+    if answer.action in _WITHOUT_IT:
+        return _OF_RUNS.get(request.run.state, OPEN)
     if not result:
         return OPEN
     return WORKED if result in _WORKED else FAILED_AGAIN
@@ -81,8 +98,13 @@ def _ended(result: str) -> str:
 
 def _tallies(past: Sequence[PastFailure]) -> list[Tally]:
     times = Counter(each.answer.response for each in past)
-    worked = Counter(each.answer.response for each in past if each.ended == WORKED)
+    ended = Counter((each.answer.response, each.ended) for each in past)
     return [
-        Tally(response=response, times=count, worked=worked[response])
+        Tally(
+            response=response,
+            times=count,
+            known=ended[response, WORKED] + ended[response, FAILED_AGAIN],
+            worked=ended[response, WORKED],
+        )
         for response, count in times.most_common()
     ]

@@ -1,5 +1,6 @@
 """Comments on lines of an artifact: written, changed and removed until they are sent."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -8,15 +9,18 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import retarget
 
-from feedback.desk import review
+from feedback.desk import begun, review
 from feedback.desk.forms import RemarkChangeForm, RemarkForm
+from feedback.desk.page import answer_outlook, desk_of
 from feedback.models import FeedbackRequest, ReviewComment
 from feedback.requests.find import find_request
-from runs.pages.http import PageRequest, SeeOther, page, refusing
+from runs.accounts import permissions
+from runs.pages.http import PageRequest, SeeOther, page, refusing, visitor
 from runs.pages.sign_in.views import keeping_words
 
-_LIST = "feedback/_remarks.html"
+_DESK = "feedback/request.html"
 _FORM = "feedback/_remark_form.html"
+_CHANGE = "feedback/_change_form.html"
 _EDIT = "feedback/remark.html"
 
 
@@ -25,7 +29,7 @@ _EDIT = "feedback/remark.html"
 @refusing
 def remarks(request: PageRequest, request_id: str) -> HttpResponse:
     """GET: the field for a comment on lines; POST: the comment."""
-    asked = find_request(request_id)
+    asked = _found(request, request_id)
     if request.method != "POST":
         form = RemarkForm(initial={**request.GET.dict(), "kind": "must"})
         return page(request, _FORM, {"asked": asked, "form": form})
@@ -34,13 +38,8 @@ def remarks(request: PageRequest, request_id: str) -> HttpResponse:
         context = {"asked": asked, "form": form}
         response = page(request, _FORM, context, status=422)
         return retarget(response, "#remark-form")
-    added = review.remark(
-        asked,
-        request.user,
-        form.place,
-        body=form.cleaned_data["body"],
-        kind=form.cleaned_data["kind"],
-    )
+    added = review.remark(asked, request.user, form.place, **form.said)
+    begun.forget(asked, request.user, [form.cleaned_data["begun"]])
     return _listed(request, asked, added)
 
 
@@ -49,34 +48,51 @@ def remarks(request: PageRequest, request_id: str) -> HttpResponse:
 @refusing
 def remark(request: PageRequest, request_id: str, pk: int) -> HttpResponse:
     """GET: a comment in a field; POST: the comment changed."""
-    asked = find_request(request_id)
+    asked = _found(request, request_id)
     found = review.find(asked, request.user, pk)
-    kept = {"body": found.body, "kind": found.kind}
+    kept = {"body": found.body, "kind": found.kind, "replacement": found.replacement}
     form = RemarkChangeForm(request.POST if request.method == "POST" else None, initial=kept)
     if not form.is_valid():
         status = 422 if form.is_bound else 200
-        context: dict[str, Any] = {"asked": asked, "remark": found, "form": form}
-        return page(request, _EDIT, context, part="form", status=status)
-    review.change(found, body=form.cleaned_data["body"], kind=form.cleaned_data["kind"])
+        context: dict[str, Any] = {
+            "asked": asked,
+            "remark": found,
+            "form": form,
+            "address": request.path,
+        }
+        response = page(request, _CHANGE if request.htmx else _EDIT, context, status=status)
+        return retarget(response, ".remark-form")
+    review.change(found, **form.said)
+    begun.forget(asked, request.user, [form.cleaned_data["begun"]])
     return _listed(request, asked, found)
 
 
 @require_POST
 @refusing
 def remove(request: PageRequest, request_id: str, pk: int) -> HttpResponse:
-    asked = find_request(request_id)
+    asked = _found(request, request_id)
     review.find(asked, request.user, pk).delete()
     return _listed(request, asked, None)
+
+
+def _found(request: PageRequest, request_id: str) -> FeedbackRequest:
+    asked = find_request(request_id, seen_by=visitor(request))
+    permissions.check_may_comment(visitor(request), asked.run)
+    return asked
 
 
 def _listed(
     request: PageRequest, asked: FeedbackRequest, last: ReviewComment | None
 ) -> HttpResponse:
     if request.htmx:
-        listed = list(review.remarks_of(asked, request.user))
-        return page(request, _LIST, {"asked": asked, "remarks": listed, "last": last})
+        desk = desk_of(asked, request.user, visitor(request))
+        context = {"desk": desk, "last": last, "outlook": partial(answer_outlook, asked)}
+        return page(request, _DESK, context, part="listed")
     address = resolve_url("request", asked.request_id)
     if last is None:
         return SeeOther(f"{address}#remarks")
+    if last.side:
+        query = urlencode({"tab": "changes", "path": last.path})
+        return SeeOther(f"{address}?{query}#changes")
     query = urlencode({"view": "source", "file": last.path})
     return SeeOther(f"{address}?{query}#L{last.line}")

@@ -34,7 +34,7 @@ _TAG_OR_TEXT = re.compile(rf"({_TAG})|[^<\s](?:[^<]*[^<\s])?")
 _TAG_NAME = re.compile("[a-zA-Z0-9]+")
 _ATTRIBUTE = re.compile(r'\s([^\s="]+)="([^"]*)"')
 _ANCHORS = frozenset({"data-end", "data-line", "id"})
-_VOID = frozenset({"br", "hr", "input"})
+_VOID = frozenset({"br", "hr", "img", "input"})
 # A word that became a link or lost its emphasis has changed, though its letters have not.
 _TELLING = frozenset(
     "a b code del em h1 h2 h3 h4 h5 h6 i kbd mark s strong sub sup u".split()  # noqa: SIM905

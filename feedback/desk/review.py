@@ -1,6 +1,6 @@
 """A reviewer's work before it is sent: remarks on lines, a draft, and the answer with both."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -8,9 +8,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from feedback.desk.code import code_lines
 from feedback.models import Draft, FeedbackRequest, FeedbackResponse, ReviewComment
-from feedback.requests import answers
+from feedback.requests import answers, edits, shown
 from feedback.requests.answers import Words
+from feedback.requests.edits import Edit
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer, NotFound, Refused
 from runs.domain.values.status import RequestStatus
@@ -18,18 +20,20 @@ from runs.models import Artifact
 
 MOST_REMARKS = 500
 LONGEST_REMARK = 10_000
+BEGUN = "begun-"  # what a line comment that is not added yet is called in a draft
 _LONGEST_QUOTE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinePlace:
-    """Lines of one revision of an artifact, and what was selected there."""
+    """Lines of an artifact's revision, or of one side of the code, and what was selected there."""
 
     path: str
     revision: int
     line: int
     end_line: int
     quote: str = ""
+    side: str = ""  # of the code changes
 
 
 def remarks_of(asked: FeedbackRequest, author: AbstractBaseUser) -> QuerySet[ReviewComment]:
@@ -38,14 +42,18 @@ def remarks_of(asked: FeedbackRequest, author: AbstractBaseUser) -> QuerySet[Rev
 
 
 def remark(
-    asked: FeedbackRequest, author: AbstractBaseUser, place: LinePlace, *, body: str, kind: str
+    asked: FeedbackRequest,
+    author: AbstractBaseUser,
+    place: LinePlace,
+    *,
+    body: str,
+    kind: str,
+    replacement: str = "",
 ) -> ReviewComment:
-    """Note something on lines of an artifact that is being decided on."""
+    """Note something on lines of a file that is being decided on."""
     _check_open(asked)
-    artifact = asked.artifacts.filter(path=place.path, revision=place.revision).first()
-    if artifact is None:
-        raise NotFound(f"{place.path} revision {place.revision} is not part of this request.")
-    quote = place.quote or _lines(artifact, place)
+    lines = _code_lines(asked, place) if place.side else _artifact_lines(asked, place)
+    quote = place.quote or _quoted(lines, place)
     if remarks_of(asked, author).count() >= MOST_REMARKS:
         raise Refused(f"There are {MOST_REMARKS} comments already; send them first.")
     return ReviewComment.objects.create(
@@ -53,17 +61,19 @@ def remark(
         author_id=author.pk,
         path=place.path,
         revision=place.revision,
+        side=place.side,
         line=place.line,
         end_line=place.end_line,
         quote=quote[:_LONGEST_QUOTE],
         body=body.strip(),
         kind=kind,
+        replacement=replacement,
     )
 
 
-def change(remark: ReviewComment, *, body: str, kind: str) -> None:
-    remark.body, remark.kind = body.strip(), kind
-    remark.save(update_fields=["body", "kind"])
+def change(remark: ReviewComment, *, body: str, kind: str, replacement: str = "") -> None:
+    remark.body, remark.kind, remark.replacement = body.strip(), kind, replacement
+    remark.save(update_fields=["body", "kind", "replacement"])
 
 
 def find(asked: FeedbackRequest, author: AbstractBaseUser, pk: int) -> ReviewComment:
@@ -74,12 +84,13 @@ def find(asked: FeedbackRequest, author: AbstractBaseUser, pk: int) -> ReviewCom
 
 
 def save_draft(asked: FeedbackRequest, author: AbstractBaseUser, typed: Mapping[str, str]) -> None:
-    """Keep what is typed; another machine shows it when the same person signs in there."""
-    Draft.objects.update_or_create(
-        request=asked,
-        author_id=author.pk,
-        defaults={"values": dict(typed), "saved_at": timezone.now()},
-    )
+    """Keep the fields of the answer as they were sent; begun line comments stay beside them."""
+    with transaction.atomic():
+        drafts = Draft.objects.select_for_update()
+        row, _is_new = drafts.get_or_create(request=asked, author_id=author.pk)
+        begun = {name: text for name, text in row.values.items() if name.startswith(BEGUN)}
+        row.values, row.saved_at = {**begun, **typed}, timezone.now()
+        row.save(update_fields=["values", "saved_at"])
 
 
 def draft_of(asked: FeedbackRequest, author: AbstractBaseUser) -> Mapping[str, str]:
@@ -89,22 +100,28 @@ def draft_of(asked: FeedbackRequest, author: AbstractBaseUser) -> Mapping[str, s
 
 def send(
     asked: FeedbackRequest,
-    answer: str,
+    answer: str | Mapping[str, object],
     *,
     author: AbstractBaseUser,
     actor: Actor,
     comment: str,
     seal: str,
+    has_edits: bool = False,
 ) -> FeedbackResponse:
     """Answer with everything noted so far; each remark becomes a numbered item."""
-    with transaction.atomic():
+    with shown.compared(asked.request_id) as seen, transaction.atomic():
         noted = list(remarks_of(asked, author))
         response = answers.respond(
             asked.request_id,
             answer,
             actor=actor,
-            words=Words(comment=comment, items=_items(noted)),
+            words=Words(
+                comment=comment,
+                items=_items(noted),
+                edits=edits_of(asked, noted) if has_edits else (),
+            ),
             seal=seal,
+            seen=seen,
         )
         sent = ReviewComment.objects.filter(pk__in=[remark.pk for remark in noted])
         sent.update(response=response)
@@ -118,16 +135,46 @@ def undo(asked: FeedbackRequest, actor: Actor) -> None:
         ReviewComment.objects.filter(response=retracted).update(response=None)
 
 
+def edits_of(asked: FeedbackRequest, remarks: Iterable[ReviewComment]) -> list[Edit]:
+    """The files as they are when every suggestion is carried out."""
+    by_path: dict[str, list[ReviewComment]] = {}
+    for remark in remarks:
+        if remark.is_edit:
+            by_path.setdefault(remark.path, []).append(remark)
+    files = edits.editable(asked)
+    return [
+        Edit(path=path, content=_carried_out(files[path], suggestions))
+        for path, suggestions in by_path.items()
+        if path in files
+    ]
+
+
+def _carried_out(artifact: Artifact, suggestions: Sequence[ReviewComment]) -> str:
+    """From the last line up, so that the numbers of the lines above stay what they were."""
+    lines = [f"{line}\n" for line in artifact.lines]
+    last = len(lines) + 1
+    for suggestion in sorted(suggestions, key=lambda each: each.line, reverse=True):
+        if suggestion.end_line >= last:
+            raise InvalidAnswer(
+                f"Two suggestions are about {suggestion.path} line {suggestion.end_line}; keep one."
+            )
+        last = suggestion.line
+        new = suggestion.replacement
+        lines[suggestion.line - 1 : suggestion.end_line] = [f"{new}\n"] if new else []
+    return "".join(lines)
+
+
 def _items(remarks: Iterable[ReviewComment]) -> list[dict[str, object]]:
     return [
         {
             "path": remark.path,
-            "revision": remark.revision,
+            **({"side": remark.side} if remark.side else {"revision": remark.revision}),
             "line": remark.line,
             "end_line": remark.end_line,
             "quote": remark.quote,
             "body": remark.body,
             "kind": remark.kind,
+            **({"replacement": remark.replacement} if remark.is_suggestion else {}),
         }
         for remark in remarks
     ]
@@ -138,8 +185,23 @@ def _check_open(asked: FeedbackRequest) -> None:
         raise Refused("This request is closed; comments cannot be added any more.")
 
 
-def _lines(artifact: Artifact, place: LinePlace) -> str:
-    lines = artifact.lines
-    if place.end_line > len(lines):
-        raise InvalidAnswer(f"{place.path} has only {len(lines)} lines.")
-    return "\n".join(lines[place.line - 1 : place.end_line])
+def _artifact_lines(asked: FeedbackRequest, place: LinePlace) -> Mapping[int, str]:
+    artifact = asked.artifacts.filter(path=place.path, revision=place.revision).first()
+    if artifact is None:
+        raise NotFound(f"{place.path} revision {place.revision} is not part of this request.")
+    return dict(enumerate(artifact.lines, start=1))
+
+
+def _code_lines(asked: FeedbackRequest, place: LinePlace) -> Mapping[int, str]:
+    if asked.snapshot is None:
+        raise NotFound("This request shows no code changes.")
+    lines = code_lines.lines_of(asked.snapshot, place.path, place.side)
+    if lines is None:
+        raise NotFound(f"{place.path} is not among the changes of this request.")
+    return lines
+
+
+def _quoted(lines: Mapping[int, str], place: LinePlace) -> str:
+    if place.end_line not in lines:
+        raise InvalidAnswer(f"{place.path} has no line {place.end_line}.")
+    return "\n".join(lines.get(at, "") for at in range(place.line, place.end_line + 1))

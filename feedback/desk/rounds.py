@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from feedback.desk.files import difference_between
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import ledger
-from runs.domain.values.differences import Hunk
-from runs.domain.values.questions import Action
+from runs.changes import store
+from runs.changes.values import FileContent, Since
+from runs.domain.values.differences import Hunk, compare
+from runs.domain.values.questions import Action, ItemKind
 from runs.models import Artifact
 
 
@@ -39,8 +41,13 @@ class Rounds:
     ledger: Sequence[LedgerLine]
 
     @property
-    def number(self) -> int:
-        return len(self.earlier) + 1
+    def must_unanswered(self) -> int:
+        """What must change, and the revision says nothing about."""
+        return sum(
+            1
+            for line in self.ledger
+            if line.line.disposition is None and line.line.item.get("kind") == ItemKind.MUST
+        )
 
     @property
     def unanswered(self) -> int:
@@ -53,8 +60,8 @@ def rounds_of(asked: FeedbackRequest) -> Rounds:
     )
     found = before.prefetch_related("responses").order_by("pk").defer("context")
     earlier = [
-        Round(number=number, asked=request, answer=answer)
-        for number, request in enumerate(found, start=1)
+        Round(number=request.round, asked=request, answer=answer)
+        for request in found
         if (answer := request.decision)
     ]
     return Rounds(earlier=earlier, ledger=_ledger(asked, earlier[-1] if earlier else None))
@@ -73,6 +80,8 @@ def _ledger(asked: FeedbackRequest, last: Round | None) -> list[LedgerLine]:
 
 
 def _line(asked: FeedbackRequest, line: ledger.ItemLine, files: dict[str, Artifact]) -> LedgerLine:
+    if line.item.get("side"):
+        return _code_line(asked, line)
     new = files.get(str(line.item.get("path", "")))
     first, last = _lines(line)
     if new is None or not first:
@@ -80,6 +89,22 @@ def _line(asked: FeedbackRequest, line: ledger.ItemLine, files: dict[str, Artifa
     revision = str(line.item.get("revision") or new.revision - 1)
     old = asked.run.revisions.filter(path=new.path, revision=revision).first()
     hunks = difference_between(old, new).hunks_for(first, last) if old else ()
+    return LedgerLine(line=line, hunks=hunks, is_elsewhere=False)
+
+
+def _code_line(asked: FeedbackRequest, line: ledger.ItemLine) -> LedgerLine:
+    """A comment on the code the round before showed; what it stood on may be as it was."""
+    first, last = _lines(line)
+    is_new = line.item["side"] == "new"
+    if asked.snapshot is None or asked.snapshot.previous_id is None or not first or not is_new:
+        return LedgerLine(line=line, hunks=(), is_elsewhere=True)
+    grown = store.load(asked.snapshot, Since.ROUND).listing.files
+    file = next((f for f in grown if line.item.get("path") in (f.old_path or f.path, f.path)), None)
+    content = store.content_of(file) if file else FileContent()
+    if content.old is None or content.new is None:
+        return LedgerLine(line=line, hunks=(), is_elsewhere=file is not None)
+    old, new = content.old.decode(errors="replace"), content.new.decode(errors="replace")
+    hunks = compare(old, new).hunks_for(first, last)
     return LedgerLine(line=line, hunks=hunks, is_elsewhere=False)
 
 

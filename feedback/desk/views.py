@@ -1,35 +1,40 @@
 """The desk: where one request is read, remarked on, answered, and taken back."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
-from feedback.desk import files, past_failures, review, rounds
+from feedback.desk import begun, files, past_failures, printed, review, rounds
+from feedback.desk.code import views as code_views
 from feedback.desk.files import FileWish
 from feedback.desk.forms import AnswerForm
 from feedback.desk.page import Desk, answer_outlook, desk_of, find, version_of
 from feedback.inbox import open_requests
-from feedback.models import FeedbackRequest
-from feedback.requests import answers
+from feedback.models import Draft, FeedbackRequest
+from feedback.requests import answers, drafts
 from feedback.requests.find import find_request
-from runs.accounts import users
+from runs.accounts import permissions
 from runs.domain.values.errors import FaberError, NotFound, Stale
 from runs.engine import conformance
+from runs.pages import guide
 from runs.pages.http import (
     STOP_POLLING,
     PageRequest,
     SeeOther,
     download,
+    fresh,
+    noted,
     nothing_new,
     page,
     refusing,
     status_of,
+    visitor,
 )
 from runs.pages.sign_in.views import keeping_words
 
@@ -40,30 +45,43 @@ _DESK = "feedback/request.html"
 @require_http_methods(["GET", "HEAD", "POST"])
 @refusing
 def request_page(request: PageRequest, request_id: str) -> HttpResponse:
-    asked = find(request_id)
+    asked = find(request_id, seen_by=visitor(request))
     if request.method == "POST":
         return _answer(request, asked)
     if request.htmx.target == "standing":
         return _news(request, asked)
-    return page(request, _DESK, _everything(request, asked), part="exhibits")
+    everything = _everything(request, asked)
+    if request.htmx.target == "shown":
+        return page(request, _DESK, everything, part="shown")
+    if everything["code"] and (part := code_views.fragment(request, everything["code"])):
+        return part
+    return page(request, _DESK, everything, part="exhibits")
 
 
 @require_safe
 @refusing
-def artifact(_request: PageRequest, request_id: str, revision: int, path: str) -> HttpResponse:
-    return download(find_request(request_id).artifacts.all(), revision, path)
+def artifact(request: PageRequest, request_id: str, revision: int, path: str) -> HttpResponse:
+    return download(
+        find_request(request_id, seen_by=visitor(request)).artifacts.all(), revision, path
+    )
 
 
-@require_POST
+@keeping_words
+@require_http_methods(["GET", "HEAD", "POST"])
 @refusing
-def save_draft(request: PageRequest, request_id: str) -> HttpResponse:
-    """Keep what is typed, without a word about it."""
-    asked = find_request(request_id)
+def draft(request: PageRequest, request_id: str) -> HttpResponse:
+    """What is typed so far: kept while it is typed, or by a button where there are no scripts."""
+    asked = find_request(request_id, seen_by=visitor(request))
+    permissions.check_may_comment(visitor(request), asked.run)
+    if request.method != "POST":
+        return fresh(JsonResponse({"values": review.draft_of(asked, request.user)}))
+    if "draft" in request.POST:
+        typed = drafts.read(request.POST["draft"])
+        merged = drafts.keep(Draft.objects.all(), typed, request=asked, author_id=request.user.pk)
+        return fresh(JsonResponse({"conflicts": merged.conflicts}))
     form = AnswerForm(asked, request.POST)
     form.check()
     review.save_draft(asked, request.user, form.draft)
-    if request.htmx:
-        return nothing_new()
     return SeeOther(resolve_url("request", request_id))
 
 
@@ -71,7 +89,7 @@ def save_draft(request: PageRequest, request_id: str) -> HttpResponse:
 @refusing
 def held(request: PageRequest, request_id: str) -> HttpResponse:
     """Whether an answer can still be taken back; when it cannot, what came of it."""
-    asked = find(request_id)
+    asked = find(request_id, seen_by=visitor(request))
     if any(response.is_held for response in asked.responses.all()):
         return nothing_new()
     return _seen_again(request, asked)
@@ -80,7 +98,7 @@ def held(request: PageRequest, request_id: str) -> HttpResponse:
 @require_POST
 @refusing
 def undo(request: PageRequest, request_id: str) -> HttpResponse:
-    review.undo(find_request(request_id), users.actor_of(request.user))
+    review.undo(find_request(request_id, seen_by=visitor(request)), visitor(request))
     # The request is open again: whoever undid it wants to be there, wherever they clicked.
     return _go_to(request, resolve_url("request", request_id))
 
@@ -88,19 +106,23 @@ def undo(request: PageRequest, request_id: str) -> HttpResponse:
 @require_POST
 @refusing
 def go_now(request: PageRequest, request_id: str) -> HttpResponse:
-    answers.apply_now(request_id, users.actor_of(request.user))
+    find_request(request_id, seen_by=visitor(request))
+    answers.apply_now(request_id, visitor(request))
     if not request.htmx:
         return SeeOther(resolve_url("request", request_id))
-    return _seen_again(request, find(request_id))
+    return _seen_again(request, find(request_id, seen_by=visitor(request)))
 
 
 def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
     form = AnswerForm(asked, request.POST)
-    actor = users.actor_of(request.user)
+    actor = visitor(request)
     try:
+        permissions.check_may_comment(actor, asked.run)
         form.check()
         # Kept with the answer, so that taking it back gives the words back too.
         review.save_draft(asked, request.user, form.draft)
+        if request.POST.get("begun") == "add":
+            begun.add_all(asked, request.user)
         review.send(
             asked,
             form.answer,
@@ -108,10 +130,12 @@ def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
             actor=actor,
             comment=form.words.comment,
             seal=form.seen,
+            has_edits=form.has_edits,
         )
     except FaberError as error:
-        return _refused(request, find(asked.request_id), form, error)
-    answered = find(asked.request_id)
+        noted(request, error)
+        return _refused(request, find(asked.request_id, seen_by=visitor(request)), form, error)
+    answered = find(asked.request_id, seen_by=visitor(request))
     if following := _onward(request, answered):
         return _go_to(request, following)
     if not request.htmx:
@@ -123,7 +147,7 @@ def _onward(request: PageRequest, answered: FeedbackRequest) -> str:
     """The next request, for whoever works through the inbox; nothing when this was the last."""
     if not request.POST.get("onward"):
         return ""
-    following = open_requests.following(answered, users.actor_of(request.user))
+    following = open_requests.following(answered, visitor(request))
     if following is None:
         return ""
     query = urlencode({"onward": "1", "done": answered.request_id})
@@ -165,20 +189,25 @@ def _go_to(request: PageRequest, address: str) -> HttpResponse:
 def _everything(
     request: PageRequest, asked: FeedbackRequest, form: AnswerForm | None = None
 ) -> dict[str, Any]:
-    actor = users.actor_of(request.user)
+    actor = visitor(request)
     desk = desk_of(asked, request.user, actor, form)
     wanted = wanted_by(request.GET)
+    can_comment = desk.is_open and not desk.refusal
     return {
         "desk": desk,
+        "code": code_views.tab_of(request, asked, remarks=desk.remarks, can_comment=can_comment),
+        "is_code": code_views.is_wanted(request.GET, asked),
         "evidence": asked.background,
         "done": _done_before(request),
         "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
         # Called by the template, so that a part without them does not make them.
         "outlook": partial(answer_outlook, asked),
         "conformance": partial(conformance.shown_of, asked.run),
-        "rounds": partial(rounds.rounds_of, asked),
+        "guide": partial(guide.beside, request.user, asked.run),
+        "rounds": cache(partial(rounds.rounds_of, asked)),
         "memory": partial(past_failures.memory_of, asked),
-        "exhibits": partial(files.exhibits_of, asked, actor, wanted, desk.remarks),
+        "printed": partial(printed.printed_before, asked),
+        "exhibits": partial(files.exhibits_of, asked, actor, wanted, desk.remarks, desk.begun),
     }
 
 
@@ -202,11 +231,11 @@ def _done_before(request: PageRequest) -> Desk | None:
     if not name:
         return None
     try:
-        return _done(request, find(name))
+        return _done(request, find(name, seen_by=visitor(request)))
     except NotFound:
         return None
 
 
 def _done(request: PageRequest, asked: FeedbackRequest) -> Desk | None:
-    desk = desk_of(asked, request.user, users.actor_of(request.user))
+    desk = desk_of(asked, request.user, visitor(request))
     return None if desk.is_open else desk

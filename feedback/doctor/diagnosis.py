@@ -1,9 +1,9 @@
 """Finds what is broken in the system: each with its cause, its age and one safe repair."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Q
@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from feedback.channels.callbacks import calls
 from feedback.channels.github import inbound, polling, webhook
-from feedback.channels.github.delivery import deliver
+from feedback.channels.github.delivery import deliver_now
+from feedback.doctor import agents, given_up, hosts
+from feedback.doctor.finding import MOST, REMEMBERED, Finding, place_of
 from feedback.models import (
     Callback,
     CommentState,
@@ -26,31 +28,24 @@ from feedback.requests import answers
 from runs import engine, github
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.github import GitHubError, Permission
+from runs.isolation import ways
+from runs.isolation.sheltering import REPAIR
 from runs.jobs import heartbeat, queue
-from runs.jobs.table import Job
-from runs.models import Run, StepAttempt
-from runs.workspaces import worktrees
+from runs.jobs.table import Job, Lane
+from runs.models import Project, Run, StepAttempt
+from runs.workspaces import hidden, worktrees
 
 # What is younger is under way, not broken.
 PATIENCE = timedelta(seconds=30)
 WORKTREES_WANTED = timedelta(days=7)
-MOST = 100
-# A call that was given up longer ago than this is history.
-REMEMBERED = timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    what: str
-    cause: str
-    since: datetime | None
-    repair: str  # in words; what a person must do when `fix` cannot
-    fix: Callable[[], object] | None = None
 
 
 def findings() -> list[Finding]:
     return [
         *_workers(),
+        *hosts.findings(),
+        *_isolation(),
+        *agents.findings(),
         *_runs(),
         *_worktrees(),
         *_answers(),
@@ -70,13 +65,49 @@ def repair(found: list[Finding]) -> int:
 
 
 def _workers() -> Iterator[Finding]:
-    if not heartbeat.worker_is_alive():
+    silent = heartbeat.silent(heartbeat.ages())
+    if len(silent) == len(Lane):
         yield Finding(
             what="No worker is running",
             cause="nothing has taken a job lately",
             since=None,
             repair="Start one with `faber work` or `faber up`.",
         )
+        return
+    for lane in silent:
+        yield Finding(
+            what=f"No worker takes {lane.what}",
+            cause="nothing has taken such a job lately, and other workers are there",
+            since=None,
+            repair="Start another with `faber work`, and end the one that hangs; its log says why.",
+        )
+
+
+def _isolation() -> Iterator[Finding]:
+    wanted = hidden.isolation()
+    if wanted.mode == "off":
+        return
+    if why := ways.why_not(wanted.hidden):
+        yield Finding(
+            what="Steps are refused, for want of isolation"
+            if wanted.mode == "require"
+            else "Steps run without isolation",
+            cause=why,
+            since=None,
+            repair=REPAIR,
+        )
+    elif Path.home() == wanted.data:
+        yield Finding(
+            what="Agents do not find their credentials",
+            cause="the home directory of the account is the data directory, which steps cannot see",
+            since=None,
+            repair="Set FABER_DATA_DIR to a folder of its own, or give the account another home.",
+        )
+
+
+def isolation_is_off() -> bool:
+    """A choice, so nothing that is broken; but whoever looks should know."""
+    return hidden.isolation().mode == "off"
 
 
 def _runs() -> Iterator[Finding]:
@@ -90,7 +121,7 @@ def _runs() -> Iterator[Finding]:
             cause="its worker stopped reporting",
             since=attempt.lease_until,
             repair="Hand the step out again.",
-            fix=partial(engine.bring_back, attempt.run_id),
+            fix=partial(engine.bring_back, attempt.run_id, seen=attempt.lease_until),
         )
     queued = StepAttempt.objects.filter(
         status=StepAttempt.Status.QUEUED, is_remote=False, queued_at__lt=before
@@ -108,7 +139,7 @@ def _runs() -> Iterator[Finding]:
 
 def _idle_runs(before: datetime) -> Iterator[Finding]:
     """Runs that should be asking or doing something, and are not."""
-    quiet = Run.objects.filter(updated_at__lt=before, mirrors="").defer("plan")
+    quiet = Run.objects.filter(updated_at__lt=before, mirrors="", on_hold=False).defer("plan")
     asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
     for run in asking.exclude(requests__status=RequestStatus.PENDING).exclude(
         requests__responses__state=FeedbackResponse.State.HELD
@@ -177,16 +208,17 @@ def _comments() -> Iterator[Finding]:
     before = timezone.now() - PATIENCE
     for delivery in Delivery.objects.filter(is_due=True, created_at__lt=before)[:MOST]:
         yield Finding(
-            what=f"The comment {delivery.mark} is not on {_place(delivery)} as it should be",
+            what=f"The comment {delivery.mark} is not on {place_of(delivery)} as it should be",
             cause=delivery.last_error or "its job is gone",
             since=delivery.created_at,
             repair="Try to post it again.",
-            fix=partial(_deliver_now, delivery.pk),
+            fix=partial(deliver_now, delivery.pk),
         )
+    yield from given_up.findings()
     heard = InboundComment.objects.filter(state=CommentState.HEARD, heard_at__lt=before)
     for comment in heard[:MOST]:
         yield Finding(
-            what=f"A comment of {comment.author} on {_place(comment)} was not acted on",
+            what=f"A comment of {comment.author} on {place_of(comment)} was not acted on",
             cause="GitHub could not be asked, or its job is gone",
             since=comment.heard_at,
             repair="Act on it.",
@@ -195,7 +227,7 @@ def _comments() -> Iterator[Finding]:
     for kept in Webhook.objects.filter(read_at=None, received_at__lt=before)[:MOST]:
         yield Finding(
             what=f"The delivery {kept.delivery_id} was not read",
-            cause="its job is gone",
+            cause="GitHub could not be asked" if kept.tries else "its job is gone",
             since=kept.received_at,
             repair="Read it.",
             fix=webhook.read_new,
@@ -205,8 +237,8 @@ def _comments() -> Iterator[Finding]:
 def _calls() -> Iterator[Finding]:
     now = timezone.now()
     stuck = Q(is_due=True) & (~Q(last_error="") | Q(next_try_at__lt=now - PATIENCE))
-    given_up = Q(is_due=False, attempts__gte=calls.TRIES, next_try_at__gt=now - REMEMBERED)
-    rows = Callback.objects.filter(stuck | given_up, delivered_at=None).select_related("request")
+    over = Q(is_due=False, attempts__gte=calls.TRIES, next_try_at__gt=now - REMEMBERED)
+    rows = Callback.objects.filter(stuck | over, delivered_at=None).select_related("request")
     for callback in rows.order_by("pk")[:MOST]:
         yield Finding(
             what=f"The program that asked {callback.request.request_id} was not called back",
@@ -231,7 +263,7 @@ def _github() -> Iterator[Finding]:
             since=None,
             repair="Set FABER_GITHUB_TOKEN, or the App's id and key, to ones that work.",
         )
-    if not settings.FABER_GITHUB_WEBHOOK_SECRET and not settings.FABER_GITHUB_POLL_SECONDS:
+    if not (settings.FABER_GITHUB_POLL_SECONDS or _has_webhook_secret()):
         yield Finding(
             what="Nobody listens to GitHub comments",
             cause="no webhook secret is set and polling is off",
@@ -247,6 +279,11 @@ def _github() -> Iterator[Finding]:
             repair="Give the token read access to its issues; then read them again.",
             fix=partial(polling.poll, listening.pk),
         )
+
+
+def _has_webhook_secret() -> bool:
+    own = Project.objects.filter(webhook_number__gt=0)
+    return bool(settings.FABER_GITHUB_WEBHOOK_SECRET) or own.exists()
 
 
 def _unwritable() -> Iterator[Finding]:
@@ -272,12 +309,3 @@ def last_heard() -> datetime | None:
     """When GitHub's last delivery came."""
     newest = Webhook.objects.order_by("-received_at").values_list("received_at", flat=True)
     return newest.first()
-
-
-def _deliver_now(delivery_pk: int) -> None:
-    Delivery.objects.filter(pk=delivery_pk).update(next_try_at=timezone.now())
-    deliver(delivery_pk)
-
-
-def _place(row: Delivery | InboundComment) -> str:
-    return f"{row.repository}#{row.issue}"

@@ -18,5 +18,9 @@ def doctor(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         diagnosis.repair(found)
         return SeeOther(resolve_url("doctor"))
-    context = {"findings": found, "last_heard": diagnosis.last_heard()}
+    context = {
+        "findings": found,
+        "last_heard": diagnosis.last_heard(),
+        "isolation_is_off": diagnosis.isolation_is_off(),
+    }
     return page(request, "feedback/doctor.html", context)

@@ -11,6 +11,7 @@ from feedback.exchange.full_record import record_of
 from feedback.exchange.key_order import arranged, arranged_event
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import file_name
+from runs.executors import file_modes
 from runs.models import Event, Run
 from runs.record import state_json
 from runs.terminal.console import as_text
@@ -25,19 +26,24 @@ def export(run: Run, folder: Path) -> None:
     """Write the whole run into an empty folder, or nothing at all."""
     files = _files(run)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise Refused(f"{folder} is not empty; a run is exported to a folder of its own.")
-        draft = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder))
-        try:
-            _write(files, draft)
-            # The state comes last: whoever finds it finds the rest as well.
-            for name in (OWN, "events", "metadata.json", "state.json"):
-                (draft / name).rename(folder / name)
-        finally:
-            shutil.rmtree(draft)
+        with file_modes.as_usual():
+            _export(files, folder)
     except OSError as error:
         raise Refused(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
+
+
+def _export(files: Mapping[str, bytes], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise Refused(f"{folder} is not empty; a run is exported to a folder of its own.")
+    draft = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder))
+    try:
+        _write(files, draft)
+        # The state comes last: whoever finds it finds the rest as well.
+        for name in (OWN, "events", "metadata.json", "state.json"):
+            (draft / name).rename(folder / name)
+    finally:
+        shutil.rmtree(draft)
 
 
 def _files(run: Run) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ VERSION = 1
 
 _OF_A_RUN = (
     *("workflow_ref", "position", "entered_phase", "approvals", "warnings_total"),
-    *("error", "started_by_account"),
+    *("error", "started_by_account", "started_by_token", "own_title"),
 )
 _OF_A_BATCH = ("batch_id", "workflow_id", "concurrency", "issue", "started_by", "created_at")
 _OF_AN_ATTEMPT = (
@@ -26,10 +26,11 @@ _OF_A_REQUEST = (
     *("request_id", "status", "type", "gate", "gate_key", "prompt", "options", "context"),
     *("phase", "step", "step_index", "reviewers", "quorum", "seal", "shown_on_cli"),
     *("steps_behind", "fingerprint", "requested_at", "ranked_at", "closed_at"),
+    *("own_title", "round", "max_rounds", "agent", "cost_usd"),
 )
 _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),
-    *("identity", "provided_by", "seal", "received_at"),
+    *("identity", "provided_by", "seal", "received_at", "edits"),
 )
 _OF_A_COMMENT = ("repository", "issue", "comment_id", "comment_url", "shown")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
+from django.utils import timezone
 
 from feedback.exchange import restore
 from feedback.exchange.directories import Directory, EventRead, read_directory, runs_below
@@ -15,16 +16,21 @@ from feedback.exchange.record_reader import Record
 from feedback.exchange.run_directory import Metadata, PhaseFound
 from feedback.exchange.standing import RunStanding, check_identity, retell
 from feedback.models import FeedbackRequest
-from feedback.requests.asker import WEIGHT_OF_A_STEP
+from feedback.requests import recorded
+from feedback.requests.asker import WEIGHT_OF_A_STEP, round_of
 from feedback.requests.request_json import option_shape
 from feedback.requests.seal import seal_of
+from runs.domain.planning import titles
 from runs.domain.values.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.values.events import ALIASES, chain
 from runs.domain.values.ids import make_run_id
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RequestStatus
+from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
+from runs.engine import history
+from runs.engine.concealing import concealed
 from runs.models import Event, Project, Run
 from runs.record import foreign_keys, state_json
 
@@ -59,10 +65,10 @@ def take_in(folder: Path, *, place: str = "") -> Imported:
     found = read_directory(folder, place=place)
     with storing(folder):
         if found.record and found.metadata.plan:
-            run = _restored(found, found.record, found.metadata.plan)
-            return Imported(folder=folder, run=run, notes=found.notes)
+            run, notes = _restored(found, found.record, found.metadata.plan)
+            return Imported(folder=folder, run=run, notes=[*found.notes, *notes])
         standing = retell(found.state, found.metadata, [told.found for told in found.events])
-        run = make_run(found, standing)
+        run = make_run(found, standing, **_resting(found))
         carry_along(run, found)
     return Imported(folder=folder, run=run, notes=[*found.notes, *standing.notes])
 
@@ -91,7 +97,12 @@ def make_run(found: Directory, standing: RunStanding, **fields: object) -> Run:
     return run
 
 
-def _restored(found: Directory, record: Record, plan: Plan) -> Run:
+def _resting(found: Directory) -> dict[str, object]:
+    """What keeps a run that came with a directory from doing anything by itself."""
+    return {"imported_at": timezone.now(), "on_hold": not found.state.status.is_final}
+
+
+def _restored(found: Directory, record: Record, plan: Plan) -> tuple[Run, list[Problem]]:
     """A run that a site of ours exported, with everything it had on record there."""
     notes = Notes()
     check_identity(found.state, found.metadata, [told.found for told in found.events], notes)
@@ -103,12 +114,17 @@ def _restored(found: Directory, record: Record, plan: Plan) -> Run:
     project = project_of(found)
     told = {"plan": plan.dump(), "plan_hash": plan.digest, **_moving_fields(found)}
     run = Run.objects.create(
-        **{**_plain_fields(found, project), **told, **restore.fields_of(record.run, project)}
+        **{
+            **_plain_fields(found, project),
+            **told,
+            **restore.fields_of(record.run, project),
+            **_resting(found),
+        }
     )
     keep_events(run, found.events)
-    restore.restore(run, record, contents)
+    left_out = restore.restore(run, record, contents)
     carry_along(run, found)
-    return run
+    return run, left_out
 
 
 def carry_along(run: Run, found: Directory) -> None:
@@ -121,6 +137,7 @@ def carry_along(run: Run, found: Directory) -> None:
         rendered_metadata=state_json.metadata_of(run),
     )
     run.save(update_fields=["carried"])
+    recorded.whole(run)
 
 
 def check_unknown(found: Directory, request_ids: Sequence[str]) -> None:
@@ -146,6 +163,7 @@ def _plain_fields(found: Directory, project: Project) -> dict[str, object]:
         "project": project,
         "work_id": metadata.work_id or "",
         "target": metadata.target or "",
+        "own_title": titles.cleaned(metadata.target or "", concealed),
         "workflow_id": metadata.workflow_id,
         "workflow_ref": metadata.workflow_id,
         "autonomy": metadata.autonomy.value,
@@ -224,7 +242,12 @@ def keep_events(run: Run, events: Sequence[EventRead]) -> None:
         )
     Event.objects.bulk_create(rows, batch_size=500)
     run.told_elsewhere = run.last_event_id
-    run.save(update_fields=["last_event_id", "last_event_at", "last_event_hash", "told_elsewhere"])
+    run.head_code = history.head_code(run)
+    run.save(
+        update_fields=[
+            *("last_event_id", "last_event_at", "last_event_hash", "told_elsewhere", "head_code")
+        ]
+    )
 
 
 def keep_request(run: Run, request: Request) -> FeedbackRequest:
@@ -237,17 +260,20 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
         gate=question.gate.value,
         gate_key=request.gate_key,
         prompt=question.prompt,
+        own_title=one_line(question.title, titles.LONGEST),
+        max_rounds=question.max_rounds,
         options=[option_shape(option) for option in question.options],
         context=dict(question.context),
         phase=point.phase.value if point else "",
         step=point.step if point else "",
         step_index=point.step_index if point else None,
-        reviewers=list(question.reviewers),
+        reviewers=list(question.reviewers) or run.project.reviewers,
         quorum=question.quorum,
         shown_on_cli=request.shown_on_cli,
         requested_at=request.requested_at,
         ranked_at=request.requested_at,
     )
+    row.round = round_of(run, row.phase, row.step, row.gate)
     if request.is_pending:
         row.steps_behind, row.ranked_at = behind, row.requested_at - behind * WEIGHT_OF_A_STEP
         row.seal = seal_of(row, (), run.plan_hash)
@@ -270,4 +296,5 @@ def keep_answer(request: FeedbackRequest, answer: PastAnswer) -> None:
         identity=answer.identity[:250],
         provided_by=answer.provided_by,
         received_at=answer.received_at,
+        imported=True,
     )

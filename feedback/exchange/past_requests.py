@@ -88,17 +88,19 @@ class Story:
     def pending(self, asked: RequestDocument, at: int, point: ResumePoint | None) -> Request:
         told = self._told(asked.request_id)
         gate = _gate_of(told) or self._likely_gate(asked.type, at)
-        question = _asked_again(self._plan, at, gate, asked)
+        question = gates.addressed(self._plan, at, _asked_again(self._plan, at, gate, asked))
         return Request(
             request_id=asked.request_id,
             question=Question(
                 type=asked.type,
                 gate=gate,
                 prompt=asked.prompt,
+                title=_title(gate, asked),
                 options=self._options(question, asked),
                 context=asked.context,
                 reviewers=question.reviewers,
                 quorum=question.quorum,
+                max_rounds=question.max_rounds,
             ),
             gate_key=self._gate_key(question, at, told),
             point=asked.resume_point or point,
@@ -190,6 +192,12 @@ class Story:
                 place = f"state.json: feedback_request.options[{index}]"
                 self._notes.refuse(place, f"nobody knows what {name!r} would do")
         return tuple(options)
+
+
+def _title(gate: Gate, asked: RequestDocument) -> str:
+    """The question, where a step asks one itself."""
+    form = gates.questions_in(asked.context)
+    return gates.title_of(asked.type, asked.prompt, form) if gate is Gate.INPUT else ""
 
 
 def _asked_again(plan: Plan, at: int, gate: Gate, asked: RequestDocument) -> Question:

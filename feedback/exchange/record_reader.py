@@ -5,12 +5,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from feedback.exchange.run_directory import Count, RequestId, Time
+from runs.domain.planning.titles import LONGEST
 from runs.domain.responses.results import ResultStatus
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, FeedbackType, Gate
 
 Json = dict[str, JsonValue]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Title = Annotated[str, Field(max_length=LONGEST)]
+Ordinal = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Maybe = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 
 
@@ -44,6 +47,8 @@ class KeptRun(Kept):
     warnings_total: Count
     error: str
     started_by_account: Annotated[str, Field(max_length=200)]
+    started_by_token: Annotated[str, Field(max_length=100)] = ""
+    own_title: Title = ""
     batch: KeptBatch | None
 
 
@@ -100,6 +105,7 @@ class KeptResponse(Kept):
     provided_by: Json
     seal: Maybe
     received_at: Time
+    edits: list[Json] = []
 
 
 class KeptComment(Kept):
@@ -131,6 +137,11 @@ class KeptRequest(Kept):
     requested_at: Time
     ranked_at: Time
     closed_at: Time | None
+    own_title: Title = ""
+    round: Ordinal = 1
+    max_rounds: Ordinal | None = None
+    agent: Annotated[str, Field(max_length=100)] = ""
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     attempt: Count | None
     artifacts: list[Count]
     comment: KeptComment | None

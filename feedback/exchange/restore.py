@@ -16,9 +16,10 @@ from feedback.exchange.record_reader import (
 )
 from feedback.models import Delivery, FeedbackRequest
 from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
-from runs.engine.artifacts import LARGEST
+from runs.engine.files.artifacts import LARGEST
 from runs.models import Artifact, Batch, Project, Run, StepAttempt
 
 
@@ -35,6 +36,9 @@ def check(record: Record, plan: Plan) -> None:
     for index, request in enumerate(record.requests):
         if not _is_one_of(request.attempt, record.attempts):
             notes.refuse(f"requests[{index}].attempt", "is not one of the attempts")
+        is_decided = any(given.decides and given.state == "taken" for given in request.responses)
+        if request.status == "pending" and is_decided:
+            notes.refuse(f"requests[{index}].status", "is pending, but it was decided")
         if not all(_is_one_of(number, record.artifacts) for number in request.artifacts):
             notes.refuse(f"requests[{index}].artifacts", "are not among the artifacts")
     if notes.problems:
@@ -83,8 +87,8 @@ def _batch(kept: KeptBatch, project: Project) -> Batch:
     return batch
 
 
-def restore(run: Run, record: Record, contents: dict[str, bytes]) -> None:
-    """Attempts, revisions and requests of a run that was just made."""
+def restore(run: Run, record: Record, contents: dict[str, bytes]) -> list[Problem]:
+    """Attempts, revisions and requests of a run that was just made; tells what was left out."""
     attempts = [
         StepAttempt(
             run=run,
@@ -99,8 +103,10 @@ def restore(run: Run, record: Record, contents: dict[str, bytes]) -> None:
         _revision(run, artifact, attempts, contents.get(artifact.sha256))
         for artifact in record.artifacts
     ]
+    notes = Notes()
     for request in record.requests:
-        _request(run, request, attempts, revisions)
+        _request(run, request, attempts, revisions, notes)
+    return notes.warnings
 
 
 def _revision(
@@ -120,6 +126,7 @@ def _request(
     kept: KeptRequest,
     attempts: Sequence[StepAttempt],
     revisions: Sequence[Artifact | None],
+    notes: Notes,
 ) -> None:
     times = {"requested_at", "ranked_at", "closed_at"}
     others = {"attempt", "artifacts", "comment", "responses"}
@@ -129,17 +136,30 @@ def _request(
         **kept.model_dump(include=times),
         **kept.model_dump(mode="json", exclude=times | others),
     )
+    given = [answer for answer in kept.responses if answer.state != "held"]
+    if len(given) < len(kept.responses):
+        # Nobody here knows whether its author would have undone it: the question is open again.
+        request.status, request.closed_at = RequestStatus.PENDING, None
+        notes.warn(RECORD, f"the answer to {kept.request_id} could still be undone; it is left out")
     request.save(force_insert=True)
     shown = [revision for number in kept.artifacts if (revision := revisions[number])]
     if shown:
         request.artifacts.set(shown)
-    for given in kept.responses:
+    for answer in given:
         times = {"held_until", "received_at"}
         request.responses.create(
-            **given.model_dump(include=times), **given.model_dump(mode="json", exclude=times)
+            **answer.model_dump(include=times),
+            **answer.model_dump(mode="json", exclude=times),
+            imported=True,
         )
-    if kept.comment:
+    if kept.comment and _is_on_its_issue(kept.comment, run):
         _comment(request, kept.comment)
+
+
+def _is_on_its_issue(kept: KeptComment, run: Run) -> bool:
+    """Whether a comment may be ours to edit: only on the run's own issue."""
+    is_there = kept.repository.casefold() == run.project.name.casefold()
+    return is_there and str(kept.issue) == run.work_id
 
 
 def _comment(request: FeedbackRequest, kept: KeptComment) -> None:

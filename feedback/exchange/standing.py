@@ -13,6 +13,7 @@ from feedback.exchange.run_directory import (
     entered_phase,
     of_type,
 )
+from runs.domain.planning.event_texts import reason_in
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import EventType, file_name
 from runs.domain.values.phases import Phase
@@ -138,7 +139,7 @@ def _start_of(phase: Phase | None, plan: Plan) -> int:
 def _error(state: StateDocument, events: Sequence[EventFound]) -> str:
     if state.status is RunStatus.CANCELLED:
         told = [event.message for event in of_type(events, EventType.WORKFLOW_CANCELLED)]
-        return state.cancellation_reason or (told[-1] if told else "")
+        return state.cancellation_reason or (reason_in(told[-1]) if told else "")
     told = [event.message for event in of_type(events, EventType.WORKFLOW_ERROR)]
     return told[-1] if told and state.status is RunStatus.FAILED else ""
 

@@ -1,6 +1,7 @@
 """Which of the open requests somebody wants to see, as the address of the inbox says it."""
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from urllib.parse import urlencode
 
 from django import forms
@@ -9,28 +10,51 @@ from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType
 
 
+class SortOrder(StrEnum):
+    """What stands first in the inbox."""
+
+    WAITING = "waiting"
+    TITLE = "title"
+    PROJECT = "project"
+    ROUND = "round"
+    COST = "cost"
+
+    @property
+    def label(self) -> str:
+        return f"Sort: {self.value}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     q: str = ""
     project: str = ""
     type: str = ""
     phase: str = ""
+    agent: str = ""
     batch: str = ""
     mine: bool = False
+    sort: str = ""  # empty: by waiting
 
     def __bool__(self) -> bool:
-        return bool(self.query)
+        """Whether anything is left out; an order leaves out nothing."""
+        return bool(replace(self, sort="").query)
+
+    @property
+    def order(self) -> SortOrder:
+        return SortOrder(self.sort or SortOrder.WAITING)
 
     @property
     def query(self) -> str:
-        """What is filtered by, and nothing else, as the query of an address."""
+        """What is filtered and sorted by, and nothing else, as the query of an address."""
         fields = {
             "q": self.q,
             "project": self.project,
             "type": self.type,
             "phase": self.phase,
+            "agent": self.agent,
             "batch": self.batch,
             "mine": "1" if self.mine else "",
+            "sort": "" if self.order is SortOrder.WAITING else self.sort,
         }
         return urlencode({name: value for name, value in fields.items() if value})
 
@@ -47,8 +71,10 @@ class FilterForm(forms.Form):
     project = forms.CharField(required=False, max_length=200)
     type = forms.ChoiceField(required=False, choices=[(t.value, t.label) for t in FeedbackType])
     phase = forms.ChoiceField(required=False, choices=[(p.value, p.title) for p in Phase])
+    agent = forms.CharField(required=False, max_length=100)
     batch = forms.SlugField(required=False, max_length=40)
     mine = forms.BooleanField(required=False)
+    sort = forms.ChoiceField(required=False, choices=[(o.value, o.label) for o in SortOrder])
 
     @property
     def filters(self) -> Filters:

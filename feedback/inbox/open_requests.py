@@ -1,35 +1,44 @@
 """What waits for somebody: the open requests in the order they should be answered."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, Max, OrderBy, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils import timezone
 
-from feedback.inbox.filters import Filters
+from feedback.inbox.filters import Filters, SortOrder
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests.asker import WEIGHT_OF_A_STEP
-from runs.accounts import permissions
+from runs.accounts import membership, permissions
+from runs.accounts.membership import Sight
+from runs.domain.responses import usage
 from runs.domain.values.actors import Actor
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus
-from runs.models import Run
+from runs.models import Project, Run
+from runs.models.run import TITLED_BY
 
 PER_PAGE = 100
 OVERDUE = timedelta(hours=24)
 
 # What `permissions` looks at.
-_STARTER = ("started_by", "started_by_user_id", "started_by_account")
+_STARTER = (*("started_by", "started_by_user_id", "started_by_account", "on_hold", "project_id"),)
 _WHO_MAY = ("reviewers", *(f"run__{field}" for field in _STARTER))
+_PROJECT = ("name", "visibility", "members")
 _LISTED = (
     *_WHO_MAY,
     "request_id",
     "type",
     "prompt",
+    "own_title",
+    "round",
+    "max_rounds",
+    "agent",
+    "cost_usd",
     "phase",
     "step",
     "steps_behind",
@@ -37,8 +46,23 @@ _LISTED = (
     "run__run_id",
     "run__uuid",
     "run__work_id",
-    "run__project__name",
+    *(f"run__{field}" for field in TITLED_BY),
+    *(f"run__project__{field}" for field in _PROJECT),
 )
+
+
+_NOTHING = Value("")
+_TITLE = Coalesce(
+    *(NullIf(name, _NOTHING) for name in ("own_title", *(f"run__{each}" for each in TITLED_BY)))
+)
+# What stands first; among equals whatever waits longest.
+_ORDERS: Mapping[SortOrder, tuple[OrderBy, ...]] = {
+    SortOrder.WAITING: (),
+    SortOrder.TITLE: (Lower(_TITLE).asc(),),
+    SortOrder.PROJECT: (Lower("run__project__name").asc(),),
+    SortOrder.ROUND: (F("round").desc(),),
+    SortOrder.COST: (F("cost_usd").desc(nulls_last=True),),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +70,10 @@ class InboxRow:
     asked: FeedbackRequest
     refusal: str  # why the person who looks may not answer it
     is_overdue: bool
+
+    @property
+    def cost(self) -> str:
+        return usage.spoken({usage.COST: self.asked.cost_usd})
 
     @property
     def audience(self) -> str:
@@ -69,11 +97,12 @@ class Inbox:
     chips: Sequence[TypeChip]
     filters: Filters
     projects: Sequence[str]
+    agents: Sequence[str]
     count: int  # of all that are open
     version: str
 
     phases = tuple(Phase)
-    minutes_a_step = WEIGHT_OF_A_STEP // timedelta(minutes=1)
+    orders = tuple(SortOrder)
 
     @property
     def found(self) -> int:
@@ -82,20 +111,22 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _TypeGroup:
-    """The open requests of one type in one project."""
+    """The open requests of one type in one project, by the agent that worked for them."""
 
     type: str
     project: str
+    agent: str
     count: int
     newest: int
     total: int
 
 
-def inbox(filters: Filters, actor: Actor, page_number: str = "") -> Inbox:
-    everything = _groups()
-    others = _found(filters.of_type(""), actor)
+def inbox(filters: Filters, actor: Actor, sight: Sight, page_number: str = "") -> Inbox:
+    everything = _groups(sight)
+    others = _found(filters.of_type(""), actor, sight)
     by_type = _by_type(filters, others, everything)
     matching = others.filter(type=filters.type) if filters.type else others
+    matching = matching.order_by(*_ORDERS[filters.order], "ranked_at", "id")
     paginator = Paginator(matching.select_related("run__project").only(*_LISTED), PER_PAGE)
     # The chips have counted already.
     paginator.count = by_type[filters.type] if filters.type else by_type.total()
@@ -106,41 +137,44 @@ def inbox(filters: Filters, actor: Actor, page_number: str = "") -> Inbox:
         chips=_chips(filters, by_type),
         filters=filters,
         projects=sorted({group.project for group in everything} | {filters.project} - {""}),
+        agents=sorted(({group.agent for group in everything} | {filters.agent}) - {""}),
         count=sum(group.count for group in everything),
         version=_version(everything),
     )
 
 
-def version() -> str:
+def version(sight: Sight) -> str:
     """Changes whenever a request is opened or closed."""
-    return _version(_groups())
+    return _version(_groups(sight))
 
 
-def open_count() -> int:
-    return _open().count()
+def open_count(sight: Sight) -> int:
+    return _open(sight).count()
 
 
 def following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:
     """The highest-ranked other open request that this person may answer."""
-    others = _not_answered_by(actor).exclude(pk=asked.pk)
+    others = _not_answered_by(actor, membership.sight_of(actor)).exclude(pk=asked.pk)
     for other in others.select_related("run__project").only(*_LISTED).iterator(PER_PAGE):
         if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
             return other
     return None
 
 
-def _open() -> QuerySet[FeedbackRequest]:
+def _open(sight: Sight) -> QuerySet[FeedbackRequest]:
     pending = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
-    return pending.order_by("ranked_at", "id")
+    return sight.of(pending, "run__project").order_by("ranked_at", "id")
 
 
-def _not_answered_by(actor: Actor) -> QuerySet[FeedbackRequest]:
-    given = FeedbackResponse.objects.filter(request=OuterRef("pk"), identity=actor.identity)
-    return _open().exclude(Exists(given.exclude(state=FeedbackResponse.State.RETRACTED)))
+def _not_answered_by(actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
+    given = FeedbackResponse.objects.filter(
+        request=OuterRef("pk"), identity=actor.identity, imported=False
+    )
+    return _open(sight).exclude(Exists(given.exclude(state=FeedbackResponse.State.RETRACTED)))
 
 
-def _groups() -> list[_TypeGroup]:
-    known = _open().order_by().values_list("type", "run__project__name")
+def _groups(sight: Sight) -> list[_TypeGroup]:
+    known = _open(sight).order_by().values_list("type", "run__project__name", "agent")
     counted = known.annotate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
     return [_TypeGroup(*row) for row in counted]
 
@@ -151,19 +185,24 @@ def _version(groups: Sequence[_TypeGroup]) -> str:
     return f"{count}-{newest}-{sum(group.total for group in groups)}"
 
 
-def _found(filters: Filters, actor: Actor) -> QuerySet[FeedbackRequest]:
-    found = _not_answered_by(actor) if filters.mine else _open()
+def _found(filters: Filters, actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
+    found = _not_answered_by(actor, sight) if filters.mine else _open(sight)
     if filters.project:
         found = found.filter(run__project__name=filters.project)
     if filters.type:
         found = found.filter(type=filters.type)
     if filters.phase:
         found = found.filter(phase=filters.phase)
+    if filters.agent:
+        found = found.filter(agent=filters.agent)
     if filters.batch:
         found = found.filter(run__batch__batch_id=filters.batch)
     if text := filters.q.removeprefix("#"):
         found = found.filter(
             Q(prompt__icontains=text)
+            | Q(own_title__icontains=text)
+            | Q(run__own_title__icontains=text)
+            | Q(run__target__icontains=text)
             | Q(run__run_id__icontains=text)
             | Q(run__work_id__icontains=text)
             | Q(run__project__name__icontains=text)
@@ -175,10 +214,12 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
     """`permissions` alone knows who may; it is asked once for all that are alike."""
     may: dict[tuple[object, ...], bool] = {}
     allowed = []
+    projects = Project.objects.only(*_PROJECT).in_bulk()
     for pk, reviewers, *starter in requests.values_list("pk", *_WHO_MAY):
         alike = (*reviewers, *starter)
         if alike not in may:
             run = Run(**dict(zip(_STARTER, starter, strict=True)))
+            run.project = projects[run.project_id]
             may[alike] = not permissions.refusal_to_answer(actor, run, reviewers)
         if may[alike]:
             allowed.append(pk)
@@ -191,7 +232,7 @@ def _by_type(
     if not (filters.q or filters.phase or filters.batch or filters.mine):
         counts: Counter[str] = Counter()
         for group in everything:
-            if filters.project in ("", group.project):
+            if filters.project in ("", group.project) and filters.agent in ("", group.agent):
                 counts[group.type] += group.count
         return counts
     return Counter(dict(found.order_by().values_list("type").annotate(Count("pk"))))

@@ -8,25 +8,41 @@ from django_htmx.http import push_url, replace_url
 
 from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
-from runs.accounts import users
-from runs.pages.http import PageRequest, nothing_new, page
+from feedback.inbox.open_requests import Inbox
+from runs.accounts import permissions
+from runs.models import DEMO
+from runs.pages import guide
+from runs.pages.http import PageRequest, nothing_new, page, sight, visitor
 
 
 @require_safe
 def inbox(request: PageRequest) -> HttpResponse:
-    if request.htmx and request.GET.get("v") == open_requests.version():
+    seen = sight(request)
+    if request.htmx and request.GET.get("v") == open_requests.version(seen):
         return nothing_new()
     filters = FilterForm(request.GET).filters
-    actor = users.actor_of(request.user)
-    shown = open_requests.inbox(filters, actor, request.GET.get("page", ""))
-    response = page(request, "feedback/inbox.html", {"inbox": shown}, part="news")
+    shown = open_requests.inbox(filters, visitor(request), seen, request.GET.get("page", ""))
+    context = {"inbox": shown, **_welcome(request, shown)}
+    response = page(request, "feedback/inbox.html", context, part="news")
     return _address_kept(request, response, filters)
+
+
+def _welcome(request: PageRequest, shown: Inbox) -> dict[str, object]:
+    """For an inbox that is empty or holds the demo: where to go from here."""
+    demo = next((r.asked for r in shown.rows if r.asked.run.project.name == DEMO), None)
+    if demo is None and shown.count:
+        return {}
+    return {
+        "guide": guide.newest(request.user, sight(request)),
+        "asked": demo,
+        "may_start": permissions.may_start_somewhere(visitor(request)),
+    }
 
 
 def _address_kept(request: PageRequest, response: HttpResponse, filters: Filters) -> HttpResponse:
     """A new filter is a new address; while somebody types, only the last one is kept."""
     if not request.htmx or "v" in request.GET:
         return response
-    address = f"{request.path}?{filters.query}" if filters else request.path
+    address = f"{request.path}?{filters.query}" if filters.query else request.path
     before = FilterForm(QueryDict(urlsplit(request.htmx.current_url or "").query)).filters
     return (replace_url if filters.goes_on_typing(before) else push_url)(response, address)

@@ -1,6 +1,8 @@
 """Calls the site in its own process, through the very functions that answer the API."""
 
-from typing import TypeVar, cast
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from django.http import HttpResponse
 from pydantic import BaseModel, ValidationError
@@ -10,8 +12,9 @@ from feedback.mcp.site import Json, WaitResult
 from runs.api import paging, runs, steps
 from runs.api.auth import ApiRequest, Caller
 from runs.api.schemas import AskAlone, AskInRun, FinishStep, NextStep
-from runs.domain.values.actors import Actor, Source
-from runs.domain.values.errors import Invalid, Problem
+from runs.chain import refusals
+from runs.domain.values.actors import Source
+from runs.domain.values.errors import FaberError, Invalid, Problem
 from runs.domain.values.plain_json import storable
 from runs.models import AccessToken
 from runs.terminal import identity
@@ -19,12 +22,30 @@ from runs.terminal import identity
 Sent = TypeVar("Sent", bound=BaseModel)
 
 
-def account_caller() -> Caller:
-    """The agent of whoever this process belongs to; it needs no token to reach its own files."""
-    # Not the account's own name: who may answer what the agent asks is that very person.
-    name = f"{identity.cli_actor().account}-agent"
-    actor = Actor(name=name, source=Source.MCP, method="environment", is_agent=True)
-    return Caller(token=AccessToken(name=name), actor=actor)
+def account_caller(run_id: str = "") -> Caller:
+    """The agent of whoever this process belongs to, or of one run's step."""
+    actor = identity.agent_actor(run_id, source=Source.MCP)
+    return Caller(token=AccessToken(name=actor.name), actor=actor)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _noting(
+    call: Callable[Concatenate["Here", P], R],
+) -> Callable[Concatenate["Here", P], R]:
+    """Put it on record when an agent tried what it may not do."""
+
+    @wraps(call)
+    def wrapped(self: "Here", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return call(self, *args, **kwargs)
+        except FaberError as error:
+            refusals.note(error, actor=self.actor, what=f"mcp {call.__name__}")
+            raise
+
+    return wrapped
 
 
 class Here:
@@ -33,7 +54,9 @@ class Here:
     def __init__(self, caller: Caller) -> None:
         self._request = ApiRequest()
         self._request.auth = caller
+        self.actor = caller.actor
 
+    @_noting
     def ask(self, question: Json, *, run_id: str = "") -> Json:
         if run_id:
             body = read(AskInRun, question)
@@ -49,9 +72,11 @@ class Here:
             had_seat="Retry-After" not in answer,
         )
 
+    @_noting
     def next_step(self, run_id: str) -> Json:
         return steps.next_step(self._request, _plain(run_id), NextStep())
 
+    @_noting
     def finish_step(self, run_id: str, finished: Json) -> Json:
         return steps.finish_step(self._request, _plain(run_id), read(FinishStep, finished))
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from runs.domain.values.redaction import REDACTED, redact
+from runs.domain.values.secrets.redaction import REDACTED, redact
 
 # What is decided on must be seen: nothing stands to the right of the page's edge.
 _WIDTH = 70

@@ -85,7 +85,12 @@ async def ask_human(
     ] = None,
     context: Annotated[
         dict[str, JsonValue] | None,
-        Field(description="More facts; `summary`, `errors` and `warnings` are shown as such."),
+        Field(
+            description="More facts; `summary`, `errors` and `warnings` are shown as such. For a "
+            "clarification `questions` is its form: `id`, `question`, `type` (text, number, "
+            "boolean, date, choice, multi), `options`, `required`; the answers come in "
+            "`response.values`, by id."
+        ),
     ] = None,
     lease: Annotated[
         str, Field(description="With run_id: your lease of the step, which ends.")

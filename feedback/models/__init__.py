@@ -5,9 +5,10 @@ from feedback.models.github import CommentState, Delivery, InboundComment, Liste
 from feedback.models.mirrors import WriteBack
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
-from feedback.models.reviews import Draft, ReviewComment
+from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
 
 __all__ = [
+    "BatchDraft",
     "Callback",
     "CommentState",
     "Delivery",
@@ -18,6 +19,7 @@ __all__ = [
     "Listening",
     "Outgoing",
     "ReviewComment",
+    "ViewedFile",
     "Webhook",
     "WriteBack",
 ]

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from feedback.models.outgoing import Outgoing
@@ -10,13 +11,18 @@ from runs.models import Run
 
 
 class Webhook(models.Model):
-    """A delivery of GitHub's, kept as it came so that it can be read again."""
+    """A delivery of GitHub's, kept as it came so that it can be read again.
+
+    It only says which comment to ask GitHub for.
+    """
 
     delivery_id = models.CharField(max_length=100, unique=True)
     event = models.CharField(max_length=60)
     body = models.BinaryField()
     received_at = models.DateTimeField(default=timezone.now, db_index=True)
     read_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveIntegerField(default=0, db_default=0)
+    try_at = models.DateTimeField(default=timezone.now, db_default=Now())
 
     class Meta:
         indexes = [models.Index(fields=["id"], condition=Q(read_at=None), name="unread_webhooks")]
@@ -29,6 +35,7 @@ class CommentState(models.TextChoices):
     HEARD = "heard"  # not acted on yet
     DONE = "done"
     REFUSED = "refused"  # understood or not, nothing was done; the reply says why
+    GIVEN_UP = "given_up"  # GitHub does not show it any more, and nobody asks again
 
 
 class InboundComment(models.Model):
@@ -38,16 +45,20 @@ class InboundComment(models.Model):
     issue = models.PositiveIntegerField()
     comment_id = models.BigIntegerField(unique=True)
     author = models.CharField(max_length=100)
+    author_number = models.BigIntegerField(null=True, blank=True)  # GitHub's own for the person
     body = models.TextField()
+    is_edited = models.BooleanField(default=False, db_default=False)  # before it was read here
     commented_at = models.DateTimeField()
     heard_at = models.DateTimeField(default=timezone.now)
     state = models.CharField(
         max_length=10, choices=CommentState.choices, default=CommentState.HEARD
     )
     result = models.TextField(blank=True)
+    tries = models.PositiveIntegerField(default=0, db_default=0)  # to act on it, without success
+    try_at = models.DateTimeField(default=timezone.now, db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["state", "heard_at"], name="comments_to_act_on")]
+        indexes = [models.Index(fields=["state", "try_at"], name="comments_to_act_on")]
 
     def __str__(self) -> str:
         return f"{self.repository}#{self.issue} {self.author}"
@@ -78,6 +89,7 @@ class Delivery(Outgoing):
     shown = models.CharField(max_length=64, blank=True)  # hash of what the issue shows
     comment_id = models.BigIntegerField(null=True, blank=True)
     comment_url = models.CharField(max_length=500, blank=True)
+    posted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)  # counts what was to be said
 
     class Meta:

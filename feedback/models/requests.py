@@ -1,15 +1,22 @@
 """Questions put to people, and the answers on record; one of each is a constraint."""
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from runs.domain.planning import titles
 from runs.domain.values.actors import Actor, Source
 from runs.domain.values.background import Background
+from runs.domain.values.forms.filling import Value
+from runs.domain.values.forms.questions import FormQuestion, read_form
+from runs.domain.values.forms.texts import values_in
+from runs.domain.values.numbers import number_of
 from runs.domain.values.questions import Action, FeedbackType, Gate, Option
 from runs.domain.values.status import RequestStatus
-from runs.models import Artifact, Run, StepAttempt, choices
+from runs.models import Artifact, CodeSnapshot, Run, StepAttempt, choices
 
 
 class FeedbackRequest(models.Model):
@@ -29,6 +36,14 @@ class FeedbackRequest(models.Model):
     gate = models.CharField(max_length=20, choices=choices(Gate))
     gate_key = models.CharField(max_length=300, blank=True)
     prompt = models.TextField()
+    own_title = models.CharField(
+        max_length=titles.LONGEST, blank=True, default="", db_default=""
+    )  # where the question names what is asked; empty: the run does
+    round = models.PositiveIntegerField(default=1, db_default=1)
+    max_rounds = models.PositiveIntegerField(null=True, blank=True)
+    # Who made what is asked about, and what they say it cost, over every round of the step.
+    agent = models.CharField(max_length=100, blank=True, default="", db_default="")
+    cost_usd = models.FloatField(null=True, blank=True)
     options = models.JSONField(default=list)
     context = models.JSONField(default=dict, blank=True)
     phase = models.CharField(max_length=20)
@@ -37,6 +52,9 @@ class FeedbackRequest(models.Model):
     reviewers = models.JSONField(default=list, blank=True)
     quorum = models.PositiveIntegerField(default=1)
     artifacts = models.ManyToManyField(Artifact, blank=True, related_name="requests")
+    snapshot = models.ForeignKey(
+        CodeSnapshot, null=True, blank=True, on_delete=models.SET_NULL, related_name="requests"
+    )  # what the run had changed when it asked
     seal = models.CharField(max_length=64)
     shown_on_cli = models.BooleanField(default=False)
     steps_behind = models.PositiveIntegerField(default=0)  # of the plan, from the one it is about
@@ -61,6 +79,39 @@ class FeedbackRequest(models.Model):
         return self.request_id
 
     @property
+    def title(self) -> str:
+        """What it is about, on every list and page."""
+        return self.own_title or self.run.title
+
+    @property
+    def subtitle(self) -> str:
+        """What is asked; beside a title that asks it already, what the run is called, if it is."""
+        names = (self.prompt.strip(), self.run.title)
+        return next((name for name in names if name != self.title), "")
+
+    @property
+    def round_name(self) -> str:
+        """Which round it is; nothing for the first, unless there is a last."""
+        if self.max_rounds is None:
+            return f"Round {self.round}" if self.round > 1 else ""
+        if self.takes_changes:
+            return f"Round {self.round} of {self.max_rounds}"
+        return f"Round {self.round}, after {number_of(self.max_rounds, 'round')} of changes"
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether it may be sent back once more by anybody who may answer."""
+        return self.max_rounds is None or self.round <= self.max_rounds
+
+    @property
+    def round_limit(self) -> str:
+        """Why only operators may request changes; nothing while others may too."""
+        if self.takes_changes:
+            return ""
+        times = number_of(self.max_rounds or 0, "round")
+        return f"The limit of {times} of changes is reached; only operators can request more."
+
+    @property
     def feedback_type(self) -> FeedbackType:
         return FeedbackType(self.type)
 
@@ -79,6 +130,11 @@ class FeedbackRequest(models.Model):
     @property
     def background(self) -> Background:
         return Background.read(self.context, prompt=self.prompt)
+
+    @property
+    def form(self) -> tuple[FormQuestion, ...]:
+        """The questions that the words of an answer are held to."""
+        return read_form(self.context.get("questions"))
 
     @property
     def decision(self) -> "FeedbackResponse | None":
@@ -103,10 +159,12 @@ class FeedbackResponse(models.Model):
     action = models.CharField(max_length=20, choices=choices(Action))
     comment = models.TextField(blank=True)
     items = models.JSONField(default=list, blank=True)
+    edits = models.JSONField(default=list, blank=True, db_default=[])  # of files, by an approval
     skipped = models.BooleanField(default=False)
     decides = models.BooleanField(default=True)  # False while a quorum is not reached
     state = models.CharField(max_length=10, choices=State.choices, default=State.TAKEN)
     held_until = models.DateTimeField(null=True, blank=True)
+    imported = models.BooleanField(default=False, db_default=False)  # told by a directory
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -126,7 +184,7 @@ class FeedbackResponse(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["request", "identity"],
-                condition=~Q(state="retracted"),
+                condition=~Q(state="retracted") & Q(imported=False),
                 name="one_response_per_person",
             ),
             models.CheckConstraint(
@@ -145,6 +203,11 @@ class FeedbackResponse(models.Model):
         return self.request.feedback_type.takes_text and not self.skipped
 
     @property
+    def values(self) -> Mapping[str, Value]:
+        """The answers to typed questions, by their ids."""
+        return values_in(self.request.form, self.response) if self.is_text else {}
+
+    @property
     def is_held(self) -> bool:
         return self.state == self.State.HELD
 
@@ -155,6 +218,12 @@ class FeedbackResponse(models.Model):
     @property
     def who(self) -> str:
         return str(self.provided_by.get("user", ""))
+
+    @property
+    def account(self) -> str:
+        """The account behind the name, when that is another: git's name is what somebody set."""
+        account = str(self.provided_by.get("account", ""))
+        return "" if account.casefold() == self.who.casefold() else account
 
     @property
     def source(self) -> str:

@@ -5,42 +5,55 @@ and whoever is first decides.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import Q
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import announce, ledger
+from feedback.requests import announce, edits, ledger, recorded, shown
+from feedback.requests.edits import Edit, KeptEdits
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.planning import event_texts
-from runs.domain.values.actors import Actor, Source
+from runs.domain.values.actors import POLICY, Actor, Source
 from runs.domain.values.errors import (
     AlreadyAnswered,
     InvalidAnswer,
     NotAllowed,
     NotFound,
     Refused,
+    RoundLimit,
     Stale,
 )
-from runs.domain.values.questions import Action, Choice, Gate, resolve
+from runs.domain.values.questions import (
+    Action,
+    Choice,
+    Gate,
+    begins_a_round,
+    brings_fixes,
+    resolve,
+)
 from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import Run
+from runs.models import Run, clock
 from runs.models.statements import Prepared, insert, update
+from runs.workspaces import edited, recognising
 
 _HELD, _TAKEN = FeedbackResponse.State.HELD, FeedbackResponse.State.TAKEN
 # How long after its time a held answer may wait for its job before the sweep does the work.
 _PATIENCE = timedelta(seconds=5)
+_OTHER_CODE = "The code changed after it was shown. Review the changes again, then answer."
 
 _LOCKED = Prepared(
     lambda request_id: (
         FeedbackRequest.objects.select_for_update(of=("run",))
-        .select_related("run", "attempt", "callback")
+        .select_related("run__project", "attempt", "callback")
         .filter(request_id=request_id)
     ),
     "a request",
@@ -53,6 +66,7 @@ class Words:
 
     comment: str = ""
     items: Sequence[Mapping[str, object]] = ()
+    edits: Sequence[Edit] = ()  # of the files that are approved
 
     def __bool__(self) -> bool:
         return bool(self.comment.strip() or self.items)
@@ -60,38 +74,59 @@ class Words:
 
 def respond(
     request_id: str,
-    answer: str,
+    answer: str | Mapping[str, object],
     *,
     actor: Actor,
     words: Words | None = None,
     seal: str = "",
+    seen: shown.Seen | None = None,
 ) -> FeedbackResponse:
-    """Take one answer: first come, first served, bound to what its author saw."""
-    said = words or Words()
+    """Take one answer: first come, first served, bound to what its author saw.
+
+    Who answers in a transaction of their own has looked before it, and hands on what was `seen`.
+    """
+    said = words if words is not None else Words()
+    if seen is None:
+        with _compared(request_id, actor) as now:
+            return respond(request_id, answer, actor=actor, words=said, seal=seal, seen=now)
     with transaction.atomic():
         request, run = _locked(request_id)
         _check_open(request)
         # Only a quorum leaves a request open with answers that count.
-        earlier = standing(request) if request.quorum > 1 else []
+        earlier = counted(request) if request.quorum > 1 else []
         permissions.check_may_answer(
-            actor, run, reviewers=request.reviewers, already={each.identity for each in earlier}
+            actor,
+            run,
+            reviewers=request.reviewers,
+            quorum=request.quorum,
+            already={each.identity for each in earlier},
         )
         if seal and seal != request.seal:
             raise Stale(seal=request.seal)
-        choice = resolve(request.feedback_type, request.choices, answer)
+        choice = resolve(request.feedback_type, request.choices, answer, request.form)
         if choice.needs_words and not said:
             raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
+        _check_round(request, choice, actor)
+        changed = edits.checked(request, choice, said.edits)
+        if seen.has_other_code and shown.relies_on_it(request, choice.action):
+            raise Stale(_OTHER_CODE, seal=request.seal)
         decides = _decides(choice, earlier, request.quorum)
         if decides:
             _close(request)
-        response = _record(request, choice, said, actor, decides=decides)
+        response = _record(request, choice, replace(said, edits=changed), actor, decides=decides)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
         else:
-            _apply(run, request, response, actor)
+            _apply(run, request, response, actor, seen)
         if decides:
             announce.changed(request)
     return response
+
+
+def _compared(request_id: str, actor: Actor) -> AbstractContextManager[shown.Seen]:
+    if actor == POLICY:  # answers in the moment of the question, about code that was just read
+        return nullcontext(shown.look_at_files(request_id))
+    return shown.compared(request_id)
 
 
 def take_effect(response_pk: int) -> bool:
@@ -99,12 +134,13 @@ def take_effect(response_pk: int) -> bool:
     request_id = FeedbackResponse.objects.values_list("request__request_id", flat=True).get(
         pk=response_pk
     )
+    seen = shown.look(request_id)
     with transaction.atomic():
         request, run = _locked(request_id)
         if not _claim(response_pk, _TAKEN):
             return False
         response = FeedbackResponse.objects.get(pk=response_pk)
-        _apply(run, request, response, response.author)
+        _apply(run, request, response, response.author, seen)
         announce.changed(request)
     return True
 
@@ -116,6 +152,7 @@ def retract(request_id: str, actor: Actor) -> FeedbackResponse:
         response = _held_by(request, actor)
         if not _claim(response.pk, FeedbackResponse.State.RETRACTED):
             raise Refused("It is too late to undo this: the run has gone on.")
+        recorded.retraction(response, reason="Taken back by whoever gave it.", actor=actor)
         request.status, request.closed_at = RequestStatus.PENDING, None
         request.save(update_fields=["status", "closed_at"])
         announce.changed(request)
@@ -124,6 +161,7 @@ def retract(request_id: str, actor: Actor) -> FeedbackResponse:
 
 def apply_now(request_id: str, actor: Actor) -> None:
     """End the undo time early; late is no error, because the run goes on either way."""
+    shown.look(request_id)
     with transaction.atomic():
         request, _run = _locked(request_id)
         response = _held_by(request, actor)
@@ -133,9 +171,11 @@ def apply_now(request_id: str, actor: Actor) -> None:
 def catch_up(run_pk: int | None = None, most: int = 100) -> int:
     """Let answers take effect whose job is gone; of one run those that are due."""
     held = FeedbackResponse.objects.filter(state=_HELD)
-    now = timezone.now()
+    now = clock.now()
     if run_pk is None:
-        due = held.filter(held_until__lt=now - _PATIENCE)
+        # Further ahead than any undo time: the clock was set back.
+        too_late = now + timedelta(seconds=settings.FABER_UNDO_SECONDS) + _PATIENCE
+        due = held.filter(Q(held_until__lt=now - _PATIENCE) | Q(held_until__gt=too_late))
     else:
         due = held.filter(request__run_id=run_pk, held_until__lte=now)
     return sum(take_effect(pk) for pk in list(due.values_list("pk", flat=True)[:most]))
@@ -144,6 +184,11 @@ def catch_up(run_pk: int | None = None, most: int = 100) -> int:
 def standing(request: FeedbackRequest) -> list[FeedbackResponse]:
     """The answers that count: all but those taken back."""
     return [response for response in request.responses.all() if not response.is_retracted]
+
+
+def counted(request: FeedbackRequest) -> list[FeedbackResponse]:
+    """Those of them that fill a quorum: who is said to have answered elsewhere does not."""
+    return [response for response in standing(request) if not response.imported]
 
 
 def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
@@ -177,9 +222,24 @@ def _check_open(request: FeedbackRequest) -> None:
     )
 
 
+def round_limit(request: FeedbackRequest, actor: Actor) -> str:
+    """Why this person may not request changes any more; nothing when they may."""
+    limit = request.round_limit
+    return "" if limit and permissions.may_operate(actor, request.run.project) else limit
+
+
+def _check_round(request: FeedbackRequest, choice: Choice, actor: Actor) -> None:
+    if begins_a_round(choice) and (limit := round_limit(request, actor)):
+        raise RoundLimit(limit, options=_others(request, choice))
+
+
+def _others(request: FeedbackRequest, choice: Choice) -> list[str]:
+    return [option.value for option in request.choices if option.value != choice.response]
+
+
 def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
     """Going on needs the whole quorum to say the same; any other answer decides alone."""
-    if choice.action is not Action.CONTINUE:
+    if not choice.takes_quorum:
         return True
     return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
 
@@ -187,7 +247,7 @@ def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -
 def _close(request: FeedbackRequest) -> None:
     """One conditional update decides between answers that came at the same time."""
     still_open = {"id": request.pk, "status": RequestStatus.PENDING}
-    request.status, request.closed_at = RequestStatus.ANSWERED, timezone.now()
+    request.status, request.closed_at = RequestStatus.ANSWERED, clock.now()
     closed = {"status": request.status, "closed_at": request.closed_at}
     if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()
@@ -197,7 +257,7 @@ def _close(request: FeedbackRequest) -> None:
 def _record(
     request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, *, decides: bool
 ) -> FeedbackResponse:
-    now = timezone.now()
+    now = clock.now()
     held_until = _held_until(now, actor) if decides else None
     response = FeedbackResponse(
         request=request,
@@ -205,6 +265,7 @@ def _record(
         action=choice.action.value,
         comment=said.comment.strip(),
         items=ledger.numbered(said.items),
+        edits=[asdict(edit) for edit in said.edits],
         skipped=choice.skipped,
         decides=decides,
         state=_HELD if held_until else _TAKEN,
@@ -216,6 +277,7 @@ def _record(
         received_at=now,
     )
     insert(response)
+    recorded.decision(response)
     return response
 
 
@@ -241,7 +303,13 @@ def _held_by(request: FeedbackRequest, actor: Actor) -> FeedbackResponse:
     return decision
 
 
-def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor: Actor) -> None:
+def _apply(
+    run: Run,
+    request: FeedbackRequest,
+    response: FeedbackResponse,
+    actor: Actor,
+    seen: shown.Seen,
+) -> None:
     """Tell of an answer and do what it says; the caller holds the run's lock."""
     if run.is_foreign:  # whoever executes it hears of the answer, and the run goes on there
         return
@@ -257,6 +325,9 @@ def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
     if not response.decides:
         engine.record(run, [received])
         return
+    if changed := shown.differences(run, request, response, seen):
+        shown.ask_again(run, request, changed, actor=actor, events=[received])
+        return
     approval = event_texts.approval(
         request.feedback_type,
         action,
@@ -266,6 +337,7 @@ def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
         response=response.response,
         actor=actor,
     )
+    kept = edits.keep(run, request, response)
     engine.resume(
         run,
         after=request.attempt,
@@ -273,12 +345,18 @@ def _apply(run: Run, request: FeedbackRequest, response: FeedbackResponse, actor
         action=action,
         approved_gate=request.gate_key,
         request_id=request.request_id,
-        feedback=_feedback(request, response),
-        events=[received, *approval],
+        feedback=_feedback(request, response, kept),
+        events=[received, *kept.events, *approval],
+        looked=seen.unchanged,
     )
+    if kept.told and recognising.is_here(run):
+        # The next step writes them where it is executed; a run that ends here has none.
+        transaction.on_commit(partial(edited.write, run, kept.told), robust=True)
 
 
-def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:
+def _feedback(
+    request: FeedbackRequest, response: FeedbackResponse, kept: KeptEdits
+) -> dict[str, object]:
     """What the next step is told of the answer."""
     feedback: dict[str, object] = {
         "request_id": request.request_id,
@@ -292,6 +370,12 @@ def _feedback(request: FeedbackRequest, response: FeedbackResponse) -> dict[str,
     }
     if response.skipped:
         feedback["skipped"] = True
+    if values := response.values:
+        feedback["values"] = values
+    if kept.told:
+        feedback["edits"] = list(kept.told)
+    if brings_fixes(response.response) and not response.is_text:
+        feedback["suggested_fixes"] = list(request.background.fixes)
     return feedback
 
 

@@ -5,23 +5,27 @@
 
 import os
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import announce, answers
+from feedback.requests import announce, answers, recorded
 from feedback.requests.fingerprint import fingerprint
 from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
 from feedback.requests.seal import seal_of
+from runs.domain.planning import titles
+from runs.domain.responses import usage
 from runs.domain.values.actors import POLICY
 from runs.domain.values.background import Background
 from runs.domain.values.ids import make_request_id
 from runs.domain.values.questions import FeedbackType, Question
 from runs.domain.values.status import RequestStatus
+from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
-from runs.models import Run
+from runs.models import Run, StepAttempt, clock
 from runs.models.statements import Prepared
 from runs.ports import Asking
 
@@ -31,16 +35,23 @@ WEIGHT_OF_A_STEP = timedelta(minutes=10)
 
 def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> str:
     """Put a question to people, in the transaction that parks its run."""
-    now = timezone.now()
+    now = clock.read_at(run)
+    made = _made_by(run, asking.after)
     behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
     request = FeedbackRequest(
-        request_id=make_request_id(now, os.urandom(3)),
+        request_id=_unused_id(now),
         run=run,
         type=question.type.value,
         gate=question.gate.value,
         gate_key=asking.gate_key,
         attempt=asking.after,
+        snapshot=asking.snapshot,
         prompt=question.prompt,
+        own_title=one_line(question.title, titles.LONGEST),
+        round=round_of(run, unit.phase.value, unit.step.id, question.gate.value),
+        max_rounds=question.max_rounds,
+        agent=made.agent,
+        cost_usd=made.cost_usd,
         options=[option_shape(option) for option in question.options],
         context=dict(question.context),
         phase=unit.phase.value,
@@ -57,8 +68,42 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     request.save(force_insert=True)
     if asking.shown:
         request.artifacts.set(asking.shown)
+    recorded.question(request, asking.shown)
     announce.opened(request)
     return request.request_id
+
+
+def round_of(run: Run, phase: str, step: str, gate: str) -> int:
+    """How often the same was asked, this time included.
+
+    What is asked again because a file had changed is the same round still.
+    """
+    before = run.requests.filter(phase=phase, step=step, gate=gate)
+    return before.filter(status=RequestStatus.ANSWERED).count() + 1
+
+
+class _MadeBy(NamedTuple):
+    agent: str = ""
+    cost_usd: float | None = None
+
+
+def _made_by(run: Run, attempt: StepAttempt | None) -> _MadeBy:
+    """Which agent last worked on a step, and what all its attempts cost together."""
+    if attempt is None:
+        return _MadeBy()
+    own = {"phase": attempt.phase, "step": attempt.step, "number__lte": attempt.number}
+    attempts = run.attempts.filter(**own).order_by("number")
+    told = [used for used in attempts.values_list("usage", flat=True) if used]
+    names = [str(used["agent"]) for used in told if used.get("agent")]
+    return _MadeBy(names[-1][:100] if names else "", usage.total(told).get(usage.COST))
+
+
+def _unused_id(now: datetime) -> str:
+    """Six digits name sixteen million; a busy day draws one of them twice."""
+    drawn = make_request_id(now, os.urandom(3))
+    while FeedbackRequest.objects.filter(request_id=drawn).exists():
+        drawn = make_request_id(now, os.urandom(3))
+    return drawn
 
 
 def _fingerprint(run: Run, unit: Unit, question: Question) -> str:
@@ -75,8 +120,16 @@ def approve_by_policy(request_id: str) -> None:
     answers.respond(request_id, request.choices[0].value, actor=POLICY)
 
 
+def ask_again(run: Run) -> None:
+    for request in run.requests.filter(status=RequestStatus.PENDING):
+        announce.opened(request)
+
+
 def withdraw(run: Run, reason: str) -> None:
     held = FeedbackResponse.objects.filter(request__run=run, state=FeedbackResponse.State.HELD)
+    for response in held.select_related("request"):
+        response.request.run = run
+        recorded.retraction(response, reason=reason)
     undecided = Q(status=RequestStatus.PENDING) | Q(pk__in=held.values("request"))
     requests = list(FeedbackRequest.objects.filter(undecided, run=run).select_related("callback"))
     held.update(state=FeedbackResponse.State.RETRACTED)

@@ -1,25 +1,36 @@
 """Rows that must leave the site: taken by one worker at a time, put off when sending fails."""
 
+import logging
+import threading
+import time
 from datetime import datetime, timedelta
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
-from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import Q, QuerySet
 
 from feedback.models import Outgoing
 from runs.jobs import queue
 from runs.jobs.table import Job
+from runs.models import clock
+
+logger = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Outgoing)
 
 # How long something due may wait for its job before another is queued.
 _PATIENCE = timedelta(seconds=30)
+# The same for what somebody has had already: whoever it was died, or its next try is due.
+_PATIENCE_AFTER_A_TRY = timedelta(seconds=2)
 
 
 def take(rows: QuerySet[R], pk: int, *, turn: timedelta) -> R | None:
-    """The row, unless it is somebody else's turn or nothing is due; a turn outlasts any sending."""
-    now = timezone.now()
+    """The row, unless it is somebody else's turn or nothing is due.
+
+    A turn outlasts any sending, or is kept with `Turn` while that lasts.
+    """
+    now = clock.now()
     due = rows.filter(pk=pk, is_due=True, next_try_at__lte=now)
     with transaction.atomic():
         row = due.first()
@@ -28,6 +39,52 @@ def take(rows: QuerySet[R], pk: int, *, turn: timedelta) -> R | None:
             attempts=row.attempts + 1, next_try_at=now + turn
         )
     return row if taken else None
+
+
+class Turn:
+    """Keeps a turn for as long as something is being sent, so that a dead worker's ends soon."""
+
+    def __init__(self, row: Outgoing, turn: timedelta) -> None:
+        # As `take` wrote it: whoever else takes the row counts another attempt.
+        self._mine = type(row)._default_manager.filter(
+            pk=row.pk, is_due=True, attempts=row.attempts + 1
+        )
+        self._length = turn
+        self._ends = time.monotonic() + turn.total_seconds()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True, name="turn")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody else may have the row by now."""
+        return time.monotonic() >= self._ends
+
+    def _keep(self) -> None:
+        has_connection = False
+        while not self._done.wait(self._length.total_seconds() / 4):
+            has_connection = True
+            begun = time.monotonic()
+            try:
+                if self._mine.update(next_try_at=clock.now() + self._length):
+                    self._ends = begun + self._length.total_seconds()
+            except (DatabaseError, InterfaceError):
+                logger.warning("The turn of a sending could not be kept.")
+                connection.close()  # the next try gets a new one
+        if has_connection:
+            connection.close()  # this thread's own; asking for it would make one
 
 
 def put_off(row: Outgoing, until: datetime, why: str, job: Job) -> None:
@@ -41,8 +98,10 @@ def put_off(row: Outgoing, until: datetime, why: str, job: Job) -> None:
 
 def catch_up(rows: QuerySet[R], job: Job, most: int = 100) -> None:
     """Queue what should have left by now and did not: its job was lost with its worker."""
-    now = timezone.now()
-    late = rows.filter(is_due=True, next_try_at__lt=now - _PATIENCE)
+    now = clock.now()
+    lost = queue.lost_before(job, now)
+    tried = Q(attempts__gt=0, next_try_at__lt=lost - _PATIENCE_AFTER_A_TRY)
+    late = rows.filter(tried | Q(next_try_at__lt=lost - _PATIENCE), is_due=True)
     for pk in list(late.values_list("pk", flat=True)[:most]):
         # From now on it waits for this job, so that the next sweep does not queue another.
         if late.filter(pk=pk).update(next_try_at=now):

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.code_changes import counts_of
 from runs.domain.values.events import timestamp
 from runs.domain.values.questions import Option
 
@@ -20,7 +21,8 @@ _ANSWER_FIELDS = ("response", "action", "comment", "items", "provided_by", "rece
 
 
 def response_shape(response: FeedbackResponse) -> dict[str, object]:
-    return _answer_shape(**{key: getattr(response, key) for key in _ANSWER_FIELDS})
+    shape = _answer_shape(**{key: getattr(response, key) for key in _ANSWER_FIELDS})
+    return {**shape, "values": response.values, "imported": response.imported}
 
 
 def _answer_shape(
@@ -57,6 +59,7 @@ def audit_shape(response: FeedbackResponse) -> dict[str, object]:
         "method": response.provided_by.get("method", ""),
         "received_at": timestamp(response.received_at),
         "state": response.state,
+        "imported": response.imported,
     }
 
 
@@ -79,8 +82,10 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
 
 def request_shapes(requests: Sequence[FeedbackRequest]) -> list[dict[str, object]]:
     """Request JSON of each; how many queries that takes depends on what came with the rows."""
-    shown = _shown(requests)
-    return [_request_shape(request, shown[request.pk]) for request in requests]
+    shown, changes = _shown(requests), counts_of(requests)
+    return [
+        _request_shape(request, shown[request.pk], changes.get(request.pk)) for request in requests
+    ]
 
 
 _Revision = tuple[str, int, str]
@@ -97,15 +102,23 @@ def _shown(requests: Sequence[FeedbackRequest]) -> Mapping[int, list[_Revision]]
     return shown
 
 
-def _request_shape(request: FeedbackRequest, shown: Sequence[_Revision]) -> dict[str, object]:
+def _request_shape(
+    request: FeedbackRequest, shown: Sequence[_Revision], changes: Mapping[str, object] | None
+) -> dict[str, object]:
     decision = request.decision
     url = request_url(request)
     return {
         "request_id": request.request_id,
         "run_id": request.run.run_id,
+        "title": request.title,
         "work_id": request.run.work_id,
         "type": request.type,
         "status": request.status,
+        "round": request.round,
+        "agent": request.agent or None,
+        "cost_usd": request.cost_usd,
+        "assignee": None,
+        "due_at": None,
         "prompt": request.prompt,
         "options": [
             {key: option.get(key, "") for key in ("value", "label", "action", "description")}
@@ -121,6 +134,7 @@ def _request_shape(request: FeedbackRequest, shown: Sequence[_Revision]) -> dict
             }
             for path, revision, sha256 in shown
         ],
+        "changes": changes,
         "resume_point": request.resume_point,
         "phase": request.phase,
         "step": request.step,
@@ -144,7 +158,7 @@ DECISION_FIELDS = (
     *("request_id", "status", "type", "prompt", "options", "context", "requested_at"),
     *("shown_on_cli", "phase", "step", "step_index", "delivery__comment_url"),
     *("decided__response", "decided__action", "decided__comment", "decided__items"),
-    *("decided__provided_by", "decided__received_at"),
+    *("decided__provided_by", "decided__received_at", "decided__imported"),
 )
 
 
@@ -165,4 +179,5 @@ def decision_shape(row: Mapping[str, Any]) -> dict[str, object]:
         "response": _answer_shape(**{key: row[f"decided__{key}"] for key in _ANSWER_FIELDS})
         if row["decided__received_at"]
         else None,
+        "imported": bool(row["decided__imported"]),
     }

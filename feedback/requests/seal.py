@@ -15,4 +15,6 @@ def seal_of(request: FeedbackRequest, shown: Sequence[Artifact], plan_hash: str)
         [(option["value"], option["action"]) for option in request.options],
         plan_hash,
     ]
+    if request.snapshot is not None:
+        meaning.append([request.snapshot.base, request.snapshot.tree])
     return hashlib.sha256(json.dumps(meaning, ensure_ascii=False).encode()).hexdigest()

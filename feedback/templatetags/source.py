@@ -48,7 +48,8 @@ def _item(line: SourceLine, query: str, field: str) -> str:
 
 
 def _remark(remark: ReviewComment) -> SafeString:
-    return format_html(_REMARK, remark.pk, remark.kind, remark.get_kind_display(), remark.body)
+    said = remark.body or (remark.replacement if remark.is_suggestion else "") or "Delete this"
+    return format_html(_REMARK, remark.pk, remark.kind, remark.get_kind_display(), said)
 
 
 def _field(context: RequestContext, shown: Exhibit, desk: Any) -> str:

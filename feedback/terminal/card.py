@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests import shown
+from feedback.requests.code_changes import total_of
 from feedback.requests.request_json import request_url
+from feedback.terminal.viewing import parts_of
+from runs.domain.responses import usage
+from runs.domain.values.background import BackgroundSection
 from runs.models import Artifact, Run
 from runs.terminal.layout import card, clean, one_line
 
 TITLE = "🎯 FABER: Feedback Required"
 RULE = "─" * 39
+QUESTIONS = "questions"  # these stand right above the answer
+FEW = 5
+MOST_LINES = 60  # of one part, so that the question stays on the screen
+AGAIN = "What it was given to has changed, so the run asks again."
 
 
 def inline(request: FeedbackRequest) -> str:
@@ -16,21 +25,35 @@ def inline(request: FeedbackRequest) -> str:
     return f"{TITLE}\n{RULE}\n\n{_body(request)}"
 
 
+def heading(request: FeedbackRequest) -> str:
+    """What stands above the card: what it is about, and which round it is."""
+    return one_line(" · ".join(filter(None, [request.title, request.round_name])))
+
+
 def whole(request: FeedbackRequest) -> str:
     """The request with its answers and the text of its artifacts."""
+    files = (_artifact(artifact) for artifact in request.artifacts.all())
+    return "\n\n".join([_told(request), *files])
+
+
+def _told(request: FeedbackRequest) -> str:
     head = card(
         f"{request.request_id}  {request.status}",
         [
+            ("Title", request.title),
             ("Run", request.run.run_id),
             ("Work id", request.run.work_id),
             ("Asked", f"{request.requested_at:%Y-%m-%d %H:%M} UTC"),
             ("For", ", ".join(request.reviewers)),
+            ("Round", request.round_name.removeprefix("Round ")),
+            ("Limit", request.round_limit),
+            ("Agent", request.agent),
+            ("Cost", usage.spoken({usage.COST: request.cost_usd})),
             ("Address", request_url(request)),
         ],
     )
     answers = "\n".join(_answer(response) for response in request.responses.all())
-    shown = (_artifact(artifact) for artifact in request.artifacts.all())
-    return "\n\n".join(part for part in (head, _body(request), answers, *shown) if part)
+    return "\n\n".join(part for part in (head, _body(request), answers) if part)
 
 
 def where_to_answer(request: FeedbackRequest) -> str:
@@ -38,11 +61,28 @@ def where_to_answer(request: FeedbackRequest) -> str:
     values = " | ".join(option.value for option in request.choices) or "TEXT"
     return "\n".join(
         [
+            *([] if request.title == request.prompt else [one_line(request.title)]),
             f"{request.phase}:{request.step} awaits feedback: {one_line(request.prompt)}",
+            *(f"  {line}" for line in _in_short(request)),
             f"  faber answer {request.request_id} {values}",
             f"  {request_url(request)}",
         ]
     )
+
+
+def _in_short(request: FeedbackRequest) -> Iterator[str]:
+    """What there is to know before answering; all of it is on the card."""
+    for section in request.background.sections:
+        yield f"{section.title}:"
+        yield from (f"  {one_line(line)}" for line in section.lines[:FEW])
+        if more := section.lines[FEW:]:
+            yield f"  and {len(more)} more: faber show {request.request_id}"
+
+
+def asked_again(request: FeedbackRequest) -> str:
+    """For whoever decided on files that are others by now; else nothing."""
+    newer = shown.newer(request)
+    return f"The answer is on record. {AGAIN}\n{where_to_answer(newer)}" if newer else ""
 
 
 def waits_for_sync(run: Run) -> str:
@@ -68,40 +108,58 @@ def _answer(response: FeedbackResponse) -> str:
     return f"{given} answered {clean(response.response)}{said}"
 
 
+def on_screen(request: FeedbackRequest) -> str:
+    """The same with its files laid out for somebody who reads."""
+    from runs.terminal.screen import document  # noqa: PLC0415  pipes need not pay for rich
+
+    pieces = [
+        document(clean(part.title), clean(part.text), is_markdown=part.is_markdown)
+        for part in parts_of(request)
+    ]
+    return "\n\n".join([_told(request), *pieces])
+
+
 def _artifact(artifact: Artifact) -> str:
     title = f"── {clean(artifact.path)}, revision {artifact.revision} "
     return f"{title:─<39}\n{clean(artifact.text)}".rstrip()
 
 
 def _context(request: FeedbackRequest) -> Iterator[str]:
-    told = request.background
-    if summary := clean(told.summary).strip():
+    if summary := clean(request.background.summary).strip():
         yield f"**Summary**: {summary}"
     if paths := _artifacts(request):
         yield f"**Artifact**: {', '.join(paths)}"
-    listed = {"Errors": told.errors, "Warnings": told.warnings, "Suggested fixes": told.fixes}
-    for title, items in listed.items():
-        if items:
-            yield f"**{title}**:"
-            yield from (f"  - {clean(item).strip()}" for item in items)
+    if request.snapshot and request.snapshot.files:
+        yield f"**Changes**: {total_of(request.snapshot)} (faber diff {request.run.short_id})"
+    for section in request.background.sections:
+        if section.name != QUESTIONS:
+            yield _section(section, f"**{section.title}**:")
 
 
 def _artifacts(request: FeedbackRequest) -> list[str]:
-    shown = [
+    files = [
         f"{path} (revision {revision})" if revision > 1 else path
         for path, revision in request.artifacts.values_list("path", "revision")
     ]
     named = request.context.get("artifact_path")
-    return [clean(path) for path in shown or ([named] if named else [])]
+    # What a step named and nobody can see is told among the files not shown.
+    named = None if request.background.unshown else named
+    return [clean(path) for path in files or ([named] if named else [])]
 
 
 def _questions(request: FeedbackRequest) -> Iterator[str]:
-    questions = request.background.questions
-    if questions:
-        yield "Questions:"
-    for number, question in enumerate(questions, start=1):
-        hint = f" ({', '.join(question.options)})" if question.options else ""
-        yield clean(f"  {number}. {question.text}{hint}")
+    for section in request.background.sections:
+        if section.name == QUESTIONS:
+            yield _section(section, f"{section.title}:")
+
+
+def _section(section: BackgroundSection, title: str) -> str:
+    lines = [line for item in section.lines for line in clean(item).strip().split("\n")]
+    left_out = len(lines) - MOST_LINES if section.one else 0
+    if left_out > 0:
+        # What went wrong stands at the end of what was printed.
+        lines = [f"[… {left_out} lines left out; the page has them all …]", *lines[-MOST_LINES:]]
+    return "\n".join([title, *(f"  {line}" for line in lines)])
 
 
 def _options(request: FeedbackRequest) -> Iterator[str]:

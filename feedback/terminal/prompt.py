@@ -5,11 +5,14 @@ import os
 import select
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.terminal import card
+from feedback.requests import shown
+from feedback.terminal import card, viewing
 from runs.domain.values.errors import InvalidAnswer, Refused
+from runs.domain.values.forms.filling import fill
+from runs.domain.values.forms.questions import is_typed
 from runs.domain.values.questions import resolve
 from runs.domain.values.status import RequestStatus
 from runs.terminal.layout import clean, one_line
@@ -17,6 +20,9 @@ from runs.terminal.layout import clean, one_line
 LOOK_SECONDS = 0.5  # how soon an answer from elsewhere ends the prompt
 PASTE_SECONDS = 0.05  # lines that follow each other faster were not typed
 LONGEST_LINE = 1 << 16
+
+
+Answer = str | Mapping[str, object]
 
 
 class OvertakenError(Exception):
@@ -65,7 +71,7 @@ class Keyboard:
 class Prompter:
     """Puts one request after another; answers go to `respond`: request, answer, comment."""
 
-    def __init__(self, respond: Callable[[FeedbackRequest, str, str], FeedbackResponse]) -> None:
+    def __init__(self, respond: Callable[[FeedbackRequest, Answer, str], FeedbackResponse]) -> None:
         self._respond = respond
         self._keyboard = Keyboard()
 
@@ -73,7 +79,8 @@ class Prompter:
         """Whether the request is decided now; otherwise the run is left waiting."""
         try:
             self._keyboard.forget()
-            _write(f"\n{_emphasised(card.inline(request))}\n\n")
+            _write(f"\n{card.heading(request)}\n{_emphasised(card.inline(request))}\n\n")
+            _write(_how_to_view(request))
             FeedbackRequest.objects.filter(pk=request.pk).update(shown_on_cli=True)
             return self._answered(request)
         except OvertakenError:
@@ -87,7 +94,11 @@ class Prompter:
     def _answered(self, request: FeedbackRequest) -> bool:
         while True:
             try:
-                response = self._respond(request, *self._read(request))
+                answer, comment = self._read(request)
+                if _wants_to_see(request, answer):
+                    viewing.page(request)
+                    continue
+                response = self._respond(request, answer, comment)
             except InvalidAnswer as error:
                 _write(f"{clean(error)}\n\n")
             except Refused as error:
@@ -97,19 +108,54 @@ class Prompter:
                 _write(f"{_receipt(request, response)}\n\n")
                 return response.decides
 
-    def _read(self, request: FeedbackRequest) -> tuple[str, str]:
+    def _read(self, request: FeedbackRequest) -> tuple[Answer, str]:
         def is_over() -> bool:
             return not _is_open(request)
 
+        if request.feedback_type.takes_text and is_typed(request.form):
+            return self._filled_in(request, is_over), ""
         if request.feedback_type.takes_text:
             _write("Your answer: ")
             return self._keyboard.text(is_over), ""
         _write("Your choice: ")
         answer = self._keyboard.line(is_over)
+        if _wants_to_see(request, answer):
+            return answer, ""
         if not resolve(request.feedback_type, request.choices, answer).needs_words:
             return answer, ""
         _write("What should change? ")
         return answer, self._keyboard.text(is_over)
+
+    def _filled_in(self, request: FeedbackRequest, is_over: Callable[[], bool]) -> Answer:
+        """One question after the other, each until its answer fits."""
+        answers: dict[str, object] = {}
+        for number, question in enumerate(request.form, start=1):
+            while question.id not in answers:
+                _write(f"{number}. {clean(question)}: ")
+                text = self._keyboard.text(is_over)
+                # An option stands for the whole form, such as going on without an answer.
+                if _wants_to_see(request, text):
+                    viewing.page(request)
+                    continue
+                if text.casefold() in {option.value.casefold() for option in request.choices}:
+                    return text
+                if not text and not question.required:
+                    break
+                if problems := fill([question], {question.id: text}).problems:
+                    _write(f"It {clean(problems[0].message)}.\n")
+                else:
+                    answers[question.id] = text
+        return answers
+
+
+def _how_to_view(request: FeedbackRequest) -> str:
+    return f"Type {viewing.KEY} to read it all here.\n" if viewing.is_there(request) else ""
+
+
+def _wants_to_see(request: FeedbackRequest, answer: Answer) -> bool:
+    """Whether it is the key and no answer: an option may have the same name."""
+    names = {option.value.casefold() for option in request.choices}
+    return answer == viewing.KEY and viewing.KEY not in names and viewing.is_there(request)
 
 
 def _is_open(request: FeedbackRequest) -> bool:
@@ -129,7 +175,8 @@ def _news_of(request: FeedbackRequest) -> str:
 
 def _receipt(request: FeedbackRequest, response: FeedbackResponse) -> str:
     if response.decides:
-        return f"✓ {one_line(response.response)}"
+        again = f"\n{card.AGAIN}" if shown.newer(response.request) else ""
+        return f"✓ {one_line(response.response)}{again}"
     alike = request.responses.filter(response=response.response).count()
     return f"✓ {response.response}: {alike} of {request.quorum} needed; it waits for somebody else."
 

@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable
 
 from django.db import transaction
-from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import answers
+from feedback.requests import answers, shown
 from feedback.requests.answers import Words
 from feedback.terminal.card import where_to_answer
-from feedback.terminal.prompt import Prompter
+from feedback.terminal.prompt import Answer, Prompter
 from runs import engine
 from runs.domain.values.actors import Actor
 from runs.domain.values.status import RequestStatus, RunStatus
@@ -22,7 +21,8 @@ from runs.record import run_json, state_json
 from runs.terminal.console import AWAITING, INTERRUPTED, Reply, exit_code_of
 from runs.terminal.layout import run_line
 from runs.terminal.watching import view_for
-from runs.worker import advance
+from runs.worker import advance, placing, settling
+from runs.worker.lookout import Lookout
 
 LOOK_SECONDS = 0.5
 
@@ -37,24 +37,27 @@ class Attendant:
         can_ask = prompts and sys.stdin is not None and sys.stdin.isatty()
         self._prompter = Prompter(self.answer) if can_ask else None
         self._claim: Claim | None = None
+        self._lookout = Lookout()
 
     # In one transaction with the claim: otherwise a worker could take the step in between.
 
-    def answer(self, request: FeedbackRequest, answer: str, comment: str) -> FeedbackResponse:
+    def answer(self, request: FeedbackRequest, answer: Answer, comment: str) -> FeedbackResponse:
         """Record an answer, and keep the step it leads to here."""
-        with transaction.atomic():
+        with shown.compared(request.request_id) as seen, transaction.atomic():
             response = answers.respond(
                 request.request_id,
                 answer,
                 actor=self._actor,
                 words=Words(comment=comment),
                 seal=request.seal,
+                seen=seen,
             )
             self._claim = engine.claim(request.run_id, self.worker)
         return response
 
     def resume(self, run: Run) -> None:
         """Send a stopped run on, and keep its step here."""
+        settling.settle_kept()  # a terminal that was closed may have left its last result
         with transaction.atomic():
             engine.resume_stopped(run.pk, self._actor)
             self._claim = engine.claim(run.pk, self.worker)
@@ -79,7 +82,7 @@ class Attendant:
                 elif run.state.is_stopped:
                     return exit_code_of(run.state)
                 else:
-                    self._claim = engine.claim(run.pk, self.worker) or self._follow(run)
+                    self._claim = self._follow(run)
         except KeyboardInterrupt:
             self._view.close()
             self._let_go(run)
@@ -104,16 +107,24 @@ class Attendant:
         while True:
             reason = self._wait_for_turn(run, reason)
             attempt = state_json.open_attempt(run)
-            if attempt and _is_free(attempt) and (claim := engine.claim(run.pk, self.worker)):
+            if attempt and self._is_free(attempt) and (claim := engine.claim(run.pk, self.worker)):
                 return claim
-            if attempt and attempt.is_remote and not is_told:
-                self._view.say(f"{attempt.key} waits for an executor outside.")
+            if attempt and not is_told and (other := _who_else(attempt)):
+                self._view.say(f"{attempt.key} waits for {other}.")
                 is_told = True
             run.refresh_from_db()
             seen = self._show_news(run, seen)
             if run.state.is_stopped:
                 return None
             time.sleep(LOOK_SECONDS)
+
+    def _is_free(self, attempt: StepAttempt) -> bool:
+        if attempt.is_remote or not placing.is_for_us(attempt):
+            return False
+        for lost in self._lookout.lost(attempt.run_id):
+            engine.bring_back(lost.run_pk, seen=lost.lease_until)
+            return True
+        return attempt.status == StepAttempt.Status.QUEUED
 
     def _wait_for_turn(self, run: Run, told: str) -> str:
         """Tell whom the run waits for, whenever that changes; where no worker is, let it begin."""
@@ -143,8 +154,8 @@ class Attendant:
             self._view.say(f"The step was stopped; {resume} does it again.")
 
 
-def _is_free(attempt: StepAttempt) -> bool:
+def _who_else(attempt: StepAttempt) -> str:
+    """Who has to execute a step that cannot be executed here."""
     if attempt.is_remote:
-        return False
-    is_queued = attempt.status == StepAttempt.Status.QUEUED
-    return is_queued or bool(attempt.lease_until and attempt.lease_until < timezone.now())
+        return "an executor outside"
+    return "" if placing.is_for_us(attempt) else f"{attempt.host}, which has the run's folder"

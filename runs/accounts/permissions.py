@@ -4,24 +4,37 @@ from collections.abc import Collection, Sequence
 
 from django.conf import settings
 
+from runs.accounts import membership
 from runs.domain.values.actors import Actor, Role, Source
-from runs.domain.values.errors import AlreadyAnswered, NotAllowed
-from runs.models import Run
+from runs.domain.values.errors import AlreadyAnswered, NotAllowed, OnHold
+from runs.models import Project, Run
+
+_ANSWER = frozenset({Role.REVIEWER.value, Role.OPERATOR.value, Role.ADMIN.value})
+_OPERATE = frozenset({Role.OPERATOR.value, Role.ADMIN.value})
 
 
-def may_start(actor: Actor) -> bool:
-    return not actor.is_agent and _is(actor, Role.REVIEWER, Role.OPERATOR, Role.ADMIN)
+def may_start(actor: Actor, project: Project | None = None) -> bool:
+    """Start runs, in this project or in some."""
+    return not actor.is_agent and bool(_rights(actor, project) & _ANSWER)
+
+
+def may_start_somewhere(actor: Actor) -> bool:
+    """Whether there is a project this person may start runs in, or make."""
+    members = Project.objects.exclude(members=[])
+    return may_start(actor) or any(may_start(actor, project) for project in members)
 
 
 def may_steer(actor: Actor, run: Run) -> bool:
     """Cancel, resume and rerun: operators, and whoever started the run."""
-    if actor.is_agent:
+    if actor.is_agent or not membership.sees(actor, run.project):
         return False
-    return _is(actor, Role.OPERATOR, Role.ADMIN) or _has_started(actor, run)
+    # Who started an imported run is what a directory says.
+    has_started = not run.imported_at and _has_started(actor, run)
+    return may_operate(actor, run.project) or has_started
 
 
-def check_may_start(actor: Actor) -> None:
-    if not may_start(actor):
+def check_may_start(actor: Actor, project: Project | None = None) -> None:
+    if not may_start(actor, project):
         raise NotAllowed("Starting runs is for reviewers and operators.")
 
 
@@ -30,22 +43,45 @@ def check_may_steer(actor: Actor, run: Run) -> None:
         raise NotAllowed("This is for operators and for whoever started the run.")
 
 
-def may_operate(actor: Actor) -> bool:
-    return not actor.is_agent and _is(actor, Role.OPERATOR, Role.ADMIN)
+def may_operate(actor: Actor, project: Project | None = None) -> bool:
+    """Operate a project; without one, the site."""
+    return not actor.is_agent and bool(_rights(actor, project) & _OPERATE)
 
 
-def check_may_operate(actor: Actor) -> None:
-    if not may_operate(actor):
+def check_may_operate(actor: Actor, project: Project | None = None) -> None:
+    if not may_operate(actor, project):
         raise NotAllowed("This is for operators.")
+
+
+def may_act(actor: Actor, project: Project | None = None) -> bool:
+    """Whether a program may do more than read: ask, execute remote steps, report."""
+    if actor.is_agent and actor.user_id is None:
+        return True
+    return bool(_rights(actor, project) & _ANSWER)
+
+
+def check_may_act(actor: Actor, project: Project | None = None) -> None:
+    if not may_act(actor, project):
+        raise NotAllowed("A token of a viewer only reads.")
+
+
+def check_may_comment(actor: Actor, run: Run) -> None:
+    """Note things on a request before it is answered."""
+    if actor.is_agent or not membership.rights(actor, run.project) & _ANSWER:
+        raise NotAllowed("Commenting is for reviewers and operators.")
 
 
 def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     """Why this person may not answer; nothing when they may."""
+    if run.on_hold:
+        return str(OnHold())
     if actor.source is Source.POLICY:
         return ""
     if actor.is_agent:
         return "An agent can ask and wait, but never answer."
-    if not _is(actor, Role.REVIEWER, Role.OPERATOR, Role.ADMIN):
+    if not membership.sees(actor, run.project):
+        return "This project takes answers from its members alone."
+    if not membership.rights(actor, run.project) & _ANSWER:
         return "Answering is for reviewers and operators."
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
         return "You started this run, so somebody else has to answer."
@@ -55,19 +91,46 @@ def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
 
 
 def check_may_answer(
-    actor: Actor, run: Run, *, reviewers: Sequence[str], already: Collection[str] = ()
+    actor: Actor,
+    run: Run,
+    *,
+    reviewers: Sequence[str],
+    quorum: int = 1,
+    already: Collection[str] = (),
 ) -> None:
+    if run.on_hold:
+        raise OnHold(f"{OnHold.__doc__} Use its page or `faber resume {run.run_id}`.")
     if refusal := refusal_to_answer(actor, run, reviewers):
         raise NotAllowed(refusal)
+    if _must_be_linked(actor, quorum):
+        raise NotAllowed(
+            f"This decision needs an account that is linked to the GitHub login {actor.name}. "
+            "Ask an operator to link it, or answer on the review page."
+        )
     if actor.identity in already:
         raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
+
+
+def _rights(actor: Actor, project: Project | None) -> frozenset[str]:
+    return actor.groups if project is None else membership.rights(actor, project)
+
+
+def _must_be_linked(actor: Actor, quorum: int) -> bool:
+    """Where it matters that two people are two, a login that could be anybody's is not enough."""
+    counts_people = quorum > 1 or settings.FABER_SELF_APPROVAL == "refuse"
+    return counts_people and _is_unlinked(actor)
+
+
+def _is_unlinked(actor: Actor) -> bool:
+    """Whether this is a GitHub login that no account here is known to belong to."""
+    return actor.source is Source.ISSUE_COMMENT and actor.user_id is None
 
 
 def _has_started(actor: Actor, run: Run) -> bool:
     """Whether this gives a right: by account alone, never by a name that merely looks the same."""
     if actor.user_id is not None and actor.user_id == run.started_by_user_id:
         return True
-    if actor.source is Source.ISSUE_COMMENT:
+    if _is_unlinked(actor):
         return False
     # On one machine the account name is the same person, whichever door they came through.
     account = (actor.account or actor.name).casefold()
@@ -76,7 +139,7 @@ def _has_started(actor: Actor, run: Run) -> bool:
 
 def is_starter(actor: Actor, run: Run) -> bool:
     """Whether this takes a right away: then a name that looks the same is enough."""
-    if actor.user_id is not None and actor.user_id == run.started_by_user_id:
+    if run.started_by_user_id in ({actor.user_id, actor.namesake_id} - {None}):
         return True
     names = {name.casefold() for name in (actor.account, _login(actor)) if name}
     starters = {run.started_by_account.casefold(), run.started_by.casefold()} - {""}
@@ -85,18 +148,17 @@ def is_starter(actor: Actor, run: Run) -> bool:
 
 def _login(actor: Actor) -> str:
     """The name that counts as identity: never a git name, which anybody can set."""
-    return "" if actor.source is Source.CLI else actor.name
-
-
-def _is(actor: Actor, *roles: Role) -> bool:
-    return actor.has_role(*roles)
+    is_git_name = actor.source is Source.CLI or actor.method == "git_config"
+    return "" if is_git_name else actor.name
 
 
 def _is_named(actor: Actor, reviewers: Sequence[str]) -> bool:
-    names = {name.casefold() for name in (actor.account, _login(actor)) if name}
+    # A GitHub login may be anybody's: the account it is linked to is named, or nobody.
+    login = "" if actor.source is Source.ISSUE_COMMENT else _login(actor)
+    names = {name.casefold() for name in (actor.account, login) if name}
     for reviewer in reviewers:
         if reviewer.startswith("group:"):
-            if reviewer.removeprefix("group:") in actor.groups:
+            if actor.is_in(reviewer.removeprefix("group:")):
                 return True
         elif reviewer.casefold() in names:
             return True

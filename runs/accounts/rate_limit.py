@@ -30,3 +30,31 @@ class Buckets:
     def fill(self, key: Hashable) -> None:
         with self._lock:
             self._left.pop(key, None)
+
+
+class Window:
+    """For each of them so many within so many seconds."""
+
+    MOST = 10_000  # remembered
+
+    def __init__(self, *, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._taken: dict[Hashable, list[float]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, key: Hashable) -> float:
+        """Take one; returns the seconds to wait when there is none left, else 0."""
+        now = time.monotonic()
+        with self._lock:
+            taken = [at for at in self._taken.pop(key, []) if at > now - self._seconds]
+            wait = taken[0] + self._seconds - now if len(taken) >= self._most else 0.0
+            self._taken[key] = taken if wait else [*taken, now]
+            if len(self._taken) > self.MOST:
+                del self._taken[next(iter(self._taken))]  # whom nobody has heard of for longest
+        return wait
+
+    def give_back(self, key: Hashable) -> None:
+        """The last one taken did not count."""
+        with self._lock:
+            if taken := self._taken.get(key):
+                taken.pop()

@@ -2,6 +2,8 @@
 
 import hashlib
 import secrets
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
@@ -12,7 +14,7 @@ from django.utils import timezone
 from runs.accounts import users
 from runs.domain.values.actors import Actor, Role, Scope, Source
 from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem, Refused
-from runs.models import AccessToken
+from runs.models import AccessToken, Project
 
 PREFIX = "faber_"  # by which a leaked token is recognised, in logs and by secret scanners
 LONGEST_NAME = 100
@@ -28,10 +30,15 @@ _ABOVE_VIEWER = _ROLES[Scope.OPERATOR]
 
 
 def create(
-    name: str, *, scope: Scope, user: User | None = None, expires_at: datetime | None = None
+    name: str,
+    *,
+    scope: Scope,
+    user: User | None = None,
+    expires_at: datetime | None = None,
+    projects: Sequence[Project] = (),
 ) -> tuple[AccessToken, str]:
     """A new token and its secret, which is shown now and never again."""
-    name = _checked(name, user, scope)
+    name = _checked(name)
     secret = PREFIX + secrets.token_urlsafe(32)
     try:
         with transaction.atomic():
@@ -41,7 +48,9 @@ def create(
                 user=user,
                 digest=_digest(secret),
                 expires_at=expires_at,
+                is_bound=bool(projects),
             )
+            token.projects.set(projects)
     except IntegrityError:
         raise Refused(f"There is already a token {name}; choose another name.") from None
     return token, secret
@@ -51,8 +60,8 @@ def find(secret: str) -> AccessToken | None:
     """The token with this secret, if it may still be used."""
     if not secret.startswith(PREFIX):
         return None
-    usable = AccessToken.objects.select_related("user").filter(revoked_at=None)
-    token = usable.filter(digest=_digest(secret)).first()
+    usable = AccessToken.objects.select_related("user")
+    token = usable.filter(revoked_at=None, digest=_digest(secret)).first()
     if token is None or (token.expires_at and token.expires_at <= timezone.now()):
         return None
     return None if token.user and not token.user.is_active else token
@@ -82,36 +91,25 @@ def actor_of(token: AccessToken, source: Source = Source.API) -> Actor:
     scope = Scope(token.scope)
     if scope is Scope.AGENT:
         return agent_of(token, source)
+    person = _owner_of(token, source)
     if token.user is None:
-        return Actor(name=token.name, source=source, method="token", groups=_ROLES[scope])
-    person = users.actor_of(token.user, source=source, method="token")
-    return Actor(
-        name=person.name,
-        email=person.email,
-        source=source,
-        method="token",
-        user_id=person.user_id,
-        groups=_within(scope, person.groups),
-    )
+        return replace(person, groups=_ROLES[scope])
+    return replace(person, groups=_within(scope, person.groups))
 
 
 def agent_of(token: AccessToken, source: Source) -> Actor:
-    """The program itself, whatever its scope: it never does more than an agent may."""
-    views_only = token.user is not None and not _is_above_viewer(token.user)
-    groups = frozenset({Role.VIEWER.value} if views_only else ())
-    return Actor(name=token.name, source=source, method="token", is_agent=True, groups=groups)
+    """A program as its owner's agent, whatever its scope: it never does more than one may."""
+    return replace(_owner_of(token, source), is_agent=True)
 
 
-def may_act(actor: Actor) -> bool:
-    """Whether a program may do more than read: ask, execute remote steps, report."""
-    if actor.is_agent:
-        return not actor.has_role(Role.VIEWER)
-    return bool(actor.groups & _ABOVE_VIEWER)
-
-
-def check_may_act(actor: Actor) -> None:
-    if not may_act(actor):
-        raise NotAllowed("A token of a viewer only reads.")
+def _owner_of(token: AccessToken, source: Source) -> Actor:
+    owner = (
+        users.actor_of(token.user, source=source, method="token")
+        if token.user
+        else Actor(name=token.name, source=source, method="token")
+    )
+    bound = frozenset(project.pk for project in token.projects.all()) if token.is_bound else None
+    return replace(owner, token=token.name, scope=Scope(token.scope), projects=bound)
 
 
 def check_may_operate(actor: Actor, what: str) -> None:
@@ -133,19 +131,14 @@ def _within(scope: Scope, groups: frozenset[str]) -> frozenset[str]:
     return frozenset(group for group in implied if group not in _ABOVE_VIEWER - _ROLES[scope])
 
 
-def _is_above_viewer(user: User) -> bool:
-    return bool(users.actor_of(user).groups & _ABOVE_VIEWER)
-
-
-def _checked(name: str, user: User | None, scope: Scope) -> str:
+def _checked(name: str) -> str:
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid([Problem("name", f"a token's name has 1 to {LONGEST_NAME} characters")])
-    acts_alone = user is None and scope is not Scope.AGENT
-    if acts_alone and get_user_model().objects.filter(username__iexact=name).exists():
+    if get_user_model().objects.filter(username__iexact=name).exists():
         # Reviewers are named by their account: the token must not pass for one of them.
-        problem = Problem("name", f"{name} is an account; say whom the token acts for")
-        raise Invalid([problem])
+        problem = f"{name} is an account; a token has a name of its own"
+        raise Invalid([Problem("name", problem)])
     return name
 
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
@@ -10,10 +9,11 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from runs.domain.values.actors import Actor, Role, Source
 from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
+from runs.domain.workflow.reviewers import People
+from runs.models import AccessToken
 
 LINK_LASTS = timedelta(minutes=10)
 _SALT = "faber.login-link"
@@ -24,6 +24,8 @@ def create(name: str, *, role: Role, password: str | None = None) -> User:
     users = get_user_model()
     if users.objects.filter(username__iexact=name).exists():
         raise Refused(f"There is already an account {name}.")
+    if AccessToken.objects.filter(name__iexact=name).exists():
+        raise Refused(f"There is a token {name}; neither may pass for the other.")
     try:
         users.username_validator(name)
     except ValidationError as error:
@@ -42,6 +44,10 @@ def set_role(user: User, role: Role) -> None:
     user.save(update_fields=["is_staff", "is_superuser"])
 
 
+def has_admin() -> bool:
+    return get_user_model().objects.filter(is_superuser=True).exists()
+
+
 def first_account() -> User:
     """The account the first start signs in with; made when there is none."""
     first = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
@@ -55,26 +61,36 @@ def find(name: str) -> User:
     return user
 
 
-def of_github_login(login: str) -> User | None:
-    """The account that is linked to a GitHub login, else the one of the same name."""
-    people = get_user_model().objects.filter(is_active=True)
-    if apps.is_installed("allauth.socialaccount"):
-        links = import_string("allauth.socialaccount.models.SocialAccount").objects
-        owners = links.filter(provider="github", extra_data__login__iexact=login).values("user")
-        if linked := people.filter(pk__in=owners).first():
-            return linked
-    return people.filter(username__iexact=login).first()
+def people() -> People:
+    """Everybody who can be named as a reviewer."""
+    active = get_user_model().objects.filter(is_active=True)
+    return People(
+        names=list(active.values_list("username", flat=True)),
+        groups=list(Group.objects.values_list("name", flat=True)),
+    )
 
 
 def actor_of(user: User, source: Source = Source.WEB, method: str = "session") -> Actor:
+    groups = groups_of(user)
     return Actor(
         name=user.get_username(),
+        username=user.get_username(),
         email=user.email,
         source=source,
         method=method,
         user_id=user.pk,
-        groups=frozenset(user.groups.values_list("name", flat=True)),
+        groups=groups,
+        sees_all=user.is_superuser or operates(groups),
     )
+
+
+def groups_of(user: User) -> frozenset[str]:
+    return frozenset(user.groups.values_list("name", flat=True))
+
+
+def operates(groups: frozenset[str]) -> bool:
+    """Whether whoever is in these groups operates the site."""
+    return not groups.isdisjoint({Role.OPERATOR.value, Role.ADMIN.value})
 
 
 def login_link(user: User) -> tuple[str, datetime]:

@@ -59,7 +59,7 @@ def identify(request: HttpRequest) -> Caller:
     token = tokens.find(secret.strip())
     if token is None:
         raise Unauthorised("This token is not known, has expired or was revoked.")
-    if seconds := BUCKETS.take(token.pk):
+    if seconds := BUCKETS.take(token.digest):  # a row's number is given out again
         raise TooManyCalls(seconds)
     if "\0" in request.path_info:  # which PostgreSQL would fail on
         raise NotFound

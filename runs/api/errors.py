@@ -9,7 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from runs.api.auth import TooManyCalls, Unauthorised
+from runs.api.auth import Caller, TooManyCalls, Unauthorised
+from runs.chain import refusals
 from runs.domain.values.errors import FaberError, Invalid, NotFound, Problem, Refused
 from runs.pages.http import status_of
 from runs.terminal.console import error_shape
@@ -66,6 +67,7 @@ def code_of(error: FaberError) -> int:
 def _handled(request: HttpRequest, error: Any) -> HttpResponse:
     match error:
         case FaberError():
+            _note(request, error)
             return refusal(error)
         case ValidationError():
             return refusal(Invalid([_problem(each) for each in error.errors]))
@@ -77,6 +79,17 @@ def _handled(request: HttpRequest, error: Any) -> HttpResponse:
             return refusal(TooLarge())
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
     return refusal(Unexpected())
+
+
+def _note(request: HttpRequest, error: FaberError) -> None:
+    """Only somebody we know can be refused; whoever has no token did not come in."""
+    caller, match = getattr(request, "auth", None), request.resolver_match
+    if isinstance(caller, Caller) and match:
+        named = {key: str(match.kwargs.get(key, "")) for key in ("run_id", "request_id")}
+        path = request.path.removeprefix("/api/v1")
+        # The last word of a path with an id in it is what was wanted: answer, cancel, next.
+        what = path.rpartition("/")[2] if any(named.values()) else f"{request.method} {path}"
+        refusals.note(error, actor=caller.actor, what=what, **named)
 
 
 def _problem(each: dict[str, Any]) -> Problem:

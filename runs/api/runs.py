@@ -5,15 +5,17 @@ from typing import Annotated
 from ninja import Header, Query, Router, Status
 
 from runs import context, engine
-from runs.accounts import permissions
+from runs.accounts import membership
 from runs.api import idempotency, paging, wishes
 from runs.api.auth import ApiRequest
 from runs.api.schemas import (
+    AddEvent,
     CancelRun,
     Events,
     RerunRun,
     RunJson,
     Runs,
+    StartedRunJson,
     StartRun,
     VerdictJson,
     answers,
@@ -21,11 +23,13 @@ from runs.api.schemas import (
 from runs.context import reader
 from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.domain.values.status import RunStatus
-from runs.engine import conformance, starting
+from runs.engine import conformance, starting, work_events
 from runs.engine.find import find_run
+from runs.engine.work_events import WorkEvent
 from runs.models import Event, Run
 from runs.pages.lists import listing
 from runs.record import run_json, state_json
+from runs.workspaces.agents import missing_for_run
 
 Json = dict[str, object]
 
@@ -45,7 +49,7 @@ PackageNumber = Annotated[
 
 @router.post(
     "/runs",
-    response=answers({201: RunJson}, 409),
+    response=answers({201: StartedRunJson}, 409),
     operation_id="startRun",
     summary="Start a run",
 )
@@ -56,8 +60,8 @@ def start_run(
     workspace that no project registered, needs an operator's token."""
 
     def work() -> tuple[int, Json]:
-        permissions.check_may_start(request.auth.actor)
-        return 201, run_json.run_shape(_started(request, body))
+        run = _started(request, body)
+        return 201, {**run_json.run_shape(run), "warnings": missing_for_run(run)}
 
     return idempotency.once(request, work)
 
@@ -66,6 +70,8 @@ def _started(request: ApiRequest, body: StartRun) -> Run:
     wish = wishes.wish_of(body, request.auth.actor)
     try:
         return starting.start(wish, request.auth.actor)[0]
+    except starting.NoSuchProject:
+        raise
     except NotFound as error:
         raise Invalid([Problem("workflow", str(error))]) from error
 
@@ -86,7 +92,11 @@ def list_runs(
     work_id: str = "",
     q: str = "",
 ) -> Json:
-    wanted = listing.RunFilter(text=q.strip()[:250], status=status.value if status else "")
+    wanted = listing.RunFilter(
+        text=q.strip()[:250],
+        status=status.value if status else "",
+        sight=membership.sight_of(request.auth.actor),
+    )
     runs = listing.found(wanted).select_related("project")
     if project:
         runs = runs.filter(project__name__iexact=project)
@@ -103,7 +113,7 @@ def list_runs(
     summary="A run's state.json",
 )
 def run_state(request: ApiRequest, run_id: str) -> Json:
-    return state_json.state_of(find_run(run_id))
+    return state_json.state_of(find_run(run_id, seen_by=request.auth.actor))
 
 
 @router.get(
@@ -120,10 +130,30 @@ def run_events(
 ) -> Json:
     """`next_cursor` is the number to go on `after`."""
     size = min(limit, MOST_EVENTS)
-    reader = Event.objects.filter(run=find_run(run_id), number__gt=after).order_by("number")
+    reader = Event.objects.filter(
+        run=find_run(run_id, seen_by=request.auth.actor), number__gt=after
+    ).order_by("number")
     rows = list(reader.values_list("number", "document")[: size + 1])
     last = str(rows[size - 1][0]) if len(rows) > size else None
     return {"items": [document for _, document in rows[:size]], "next_cursor": last}
+
+
+@router.post(
+    "/runs/{path:run_id}/events",
+    response=answers({201: Json}, 404, 409),
+    operation_id="addRunEvent",
+    summary="Add an event of work to a run's history",
+)
+def add_event(
+    request: ApiRequest, run_id: str, body: AddEvent, idempotency_key: IdempotencyHeader
+) -> Status[Json]:
+    """For whoever does the work: a commit, a test run, a pull request. FABER's own are refused."""
+    actor = request.auth.actor
+    run = find_run(run_id, seen_by=actor)
+    told = WorkEvent(type=body.type, message=body.message, metadata=body.metadata)
+    return idempotency.once_in_transaction(
+        request, lambda: (201, work_events.add(run.pk, told, actor))
+    )
 
 
 @router.get(
@@ -134,7 +164,7 @@ def run_events(
 )
 def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Json:
     """Before a step was told anything: what one would be told now."""
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=request.auth.actor)
     if package is not None:
         return reader.whole(run, package)
     return reader.newest(run) or context.reconstitute(state_json.read(run))
@@ -147,7 +177,9 @@ def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Jso
     summary="Executed against planned",
 )
 def run_verification(request: ApiRequest, run_id: str) -> Json:
-    return conformance.verdict_shape(conformance.verdict_of(find_run(run_id)))
+    return conformance.verdict_shape(
+        conformance.verdict_of(find_run(run_id, seen_by=request.auth.actor))
+    )
 
 
 @router.post(
@@ -158,7 +190,7 @@ def run_verification(request: ApiRequest, run_id: str) -> Json:
 )
 def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     """For operators, and for whoever started the run; never for an agent."""
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=request.auth.actor)
     return run_json.run_shape(
         engine.cancel(run.pk, reason=body.reason.strip(), actor=request.auth.actor)
     )
@@ -171,7 +203,7 @@ def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     summary="Send a stopped run on from its exact step",
 )
 def resume_run(request: ApiRequest, run_id: str) -> Json:
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=request.auth.actor)
     return run_json.run_shape(engine.resume_stopped(run.pk, request.auth.actor))
 
 
@@ -182,7 +214,7 @@ def resume_run(request: ApiRequest, run_id: str) -> Json:
     summary="Run the same again, on the workflow as it is now",
 )
 def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=request.auth.actor)
     try:
         again, _ = starting.rerun(
             run,
@@ -204,4 +236,4 @@ def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
 )
 def get_run(request: ApiRequest, run_id: str) -> Json:
     """By its full id, its uuid, or the beginning of that."""
-    return run_json.run_shape(find_run(run_id))
+    return run_json.run_shape(find_run(run_id, seen_by=request.auth.actor))

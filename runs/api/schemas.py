@@ -1,12 +1,15 @@
 """The shapes that programs send and get, as OpenAPI tells them."""
 
+from base64 import b64decode
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 
+from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RunStatus
 from runs.domain.workflow.definition import MAX_SECONDS, AutonomyLevel
+from runs.record.endings import RunOutcome
 
 RUN_ID = "acme/app/0b8f3a52-5f0c-4a3e-9a44-2f1c8f0b6f11"
 REQUEST_ID = "fr-20261116-a1b2c3"
@@ -69,10 +72,24 @@ class ProgressJson(BaseModel):
     total: int
 
 
+class LateResult(BaseModel):
+    """What an attempt handed back when its step was somebody else's, or nobody's."""
+
+    phase: str
+    step: str
+    attempt: int
+    reason: str = Field(description="Why the step was taken from it.")
+    response: dict[str, Any]
+
+
 class RunJson(BaseModel):
     """Run JSON."""
 
     run_id: str
+    title: str = Field(
+        description="The issue's title, else the target, else the first heading of an artifact, "
+        "else the workflow's name."
+    )
     work_id: str | None
     project: str
     workflow_id: str
@@ -84,10 +101,20 @@ class RunJson(BaseModel):
     artifacts: dict[str, Any]
     batch_id: str | None
     started_by: str
+    started_by_token: str | None = None
     created_at: str
     updated_at: str
     completed_at: str | None
     error: str | None
+    outcome: RunOutcome | None = Field(
+        None, description="How it ended; `rejected` by an answer, `cancelled` by somebody."
+    )
+    ended_by: str | None = Field(None, description="Who rejected or cancelled it.")
+    late_results: list[LateResult] | None = Field(
+        None,
+        description="What steps handed back after their lease was lost, which changed nothing; "
+        "null in a list of runs.",
+    )
     pending_request: str | None
     url: str
 
@@ -96,6 +123,7 @@ class RunJson(BaseModel):
             "examples": [
                 {
                     "run_id": RUN_ID,
+                    "title": "Export invoices as CSV",
                     "work_id": "124",
                     "project": "Acme/App",
                     "workflow_id": "default",
@@ -107,15 +135,27 @@ class RunJson(BaseModel):
                     "artifacts": {"spec_path": "specs/124.md"},
                     "batch_id": None,
                     "started_by": "rita",
+                    "started_by_token": None,
                     "created_at": "2026-11-16T09:00:00Z",
                     "updated_at": "2026-11-16T09:04:10Z",
                     "completed_at": None,
                     "error": None,
+                    "outcome": None,
+                    "ended_by": None,
+                    "late_results": [],
                     "pending_request": REQUEST_ID,
                     "url": f"https://faber.example.org/runs/{RUN_ID}/",
                 }
             ]
         }
+    )
+
+
+class StartedRunJson(RunJson):
+    """Run JSON, for the program that started it."""
+
+    warnings: list[str] = Field(
+        [], description="What may stop it later, such as an agent that is not installed here."
     )
 
 
@@ -127,6 +167,25 @@ class Runs(BaseModel):
 class Events(BaseModel):
     items: list[dict[str, Any]]
     next_cursor: str | None
+
+
+class AddEvent(Sent):
+    type: str = Field(description="What was done: commit_create, test_run, checkpoint…")
+    message: str = Field(description="What was done, in a sentence.")
+    metadata: dict[str, JsonValue] = {}
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "test_run",
+                    "message": "42 of 47 tests passed",
+                    "metadata": {"passed_count": 42, "failed_count": 5},
+                }
+            ]
+        },
+    )
 
 
 class DivergenceJson(BaseModel):
@@ -192,12 +251,27 @@ class NextStep(Sent):
 class FileSent(Sent):
     path: Annotated[str, Field(min_length=1, max_length=500)]
     content: str
+    encoding: Literal["base64"] | None = Field(None, description="For what is no text.")
+
+    @property
+    def data(self) -> bytes:
+        if self.encoding is None:
+            return self.content.encode()
+        try:
+            return b64decode(self.content, validate=True)
+        except ValueError as error:
+            raise Invalid([Problem("files", f"{self.path!r} is not base64")]) from error
 
 
 class FinishStep(Sent):
     lease: str
     response: dict[str, JsonValue] = Field(description="The skill response.")
-    artifacts: list[FileSent] = Field([], description="Files of the step, kept as revisions.")
+    files: list[FileSent] = Field([], description="Files of the step, kept as revisions.")
+    artifacts: list[FileSent] = Field([], description="The same, by its older name.")
+
+    @property
+    def sent(self) -> list[tuple[str, bytes]]:
+        return [(file.path, file.data) for file in (*self.files, *self.artifacts)]
 
     model_config = ConfigDict(
         extra="forbid",

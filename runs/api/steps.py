@@ -2,7 +2,7 @@
 
 from ninja import Router
 
-from runs.accounts import tokens
+from runs.accounts import permissions
 from runs.api.auth import ApiRequest
 from runs.api.schemas import FinishStep, KeepStep, NextDecision, NextStep, answers
 from runs.engine.find import find_run
@@ -36,8 +36,7 @@ def next_step(request: ApiRequest, run_id: str, body: NextStep) -> Json:
 def finish_step(request: ApiRequest, run_id: str, body: FinishStep) -> Json:
     """Answers with the next decision, which may be the next step and its lease."""
     run = _acting(request, run_id)
-    files = remote.sent_files([(file.path, file.content) for file in body.artifacts])
-    remote.finish(run, body.lease, dict(body.response), files)
+    remote.finish(run, body.lease, dict(body.response), remote.sent_files(body.sent))
     seconds = remote.RemoteLease.named(body.lease).seconds
     return remote.take(run, request.auth.token.name, seconds)
 
@@ -55,5 +54,6 @@ def keep_step(request: ApiRequest, run_id: str, body: KeepStep) -> Json:
 
 
 def _acting(request: ApiRequest, run_id: str) -> Run:
-    tokens.check_may_act(request.auth.actor)
-    return find_run(run_id)
+    run = find_run(run_id, seen_by=request.auth.actor)
+    permissions.check_may_act(request.auth.actor, run.project)
+    return run

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from django.conf import settings
 
-from runs.accounts import tokens
+from runs.accounts import permissions, tokens
 from runs.api.schemas import StartRun
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.ids import check_project
+from runs.engine import starting
 from runs.engine.starting import Wish
-from runs.models import Project
+from runs.models import Project, owners_of
 from runs.worker import remote
 from runs.workflow_files import library
 from runs.workflow_files.documents import EXTENSIONS
@@ -24,6 +25,8 @@ WITHOUT_A_PROJECT = "local/workspace"
 def wish_of(body: StartRun, actor: Actor) -> Wish:
     """Steps execute on the server, so what may be executed and where is not for everybody."""
     project = check_project(body.project) if body.project else ""
+    known = starting.project_seen(project or WITHOUT_A_PROJECT, actor)
+    permissions.check_may_start(actor, known)
     workspace = _workspace(body.workspace, project, actor)
     return Wish(
         workflow=_workflow(body.workflow, workspace, actor),
@@ -48,14 +51,9 @@ def _workspace(named: str, project: str, actor: Actor) -> Path:
     if not Path(named).is_absolute():
         raise Invalid([Problem("workspace", f"{named!r} is not a full path")])
     folder = Path(named).resolve()
-    if str(folder) not in _registered():
+    if not owners_of(folder):
         tokens.check_may_operate(actor, f"The workspace {folder}, which no project registered,")
     return folder
-
-
-def _registered() -> set[str]:
-    projects = Project.objects.exclude(workspace="").only("workspace")
-    return {str(project.folder.resolve()) for project in projects if project.folder}
 
 
 def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from runs.domain.values.plain_json import given
-from runs.domain.values.text import clean, fenced
+from runs.domain.values.text import clean, fenced, scrubbed, tame
 from runs.domain.workflow.plan import Plan, Unit
 
 AFTER_FEEDBACK = """\
@@ -11,6 +11,9 @@ Resume workflow run {run_id} from step {phase}:{step}.
 User feedback received: {feedback}.
 Continue executing workflow steps. Follow workflow definition.
 Do NOT diverge from the planned workflow."""
+
+LONGEST_FEEDBACK = 500
+IN_FULL = "(cut here; in full under feedback)"
 
 LOCK_REASON = "Resuming after feedback - must follow workflow"
 
@@ -35,9 +38,16 @@ def instruction(run_id: str, unit: Unit, feedback: Mapping[str, object] | None) 
 
 
 def _spoken(feedback: Mapping[str, object]) -> str:
-    """The response, then its comment, without a full stop of its own at the end."""
-    parts = (clean(str(feedback.get(key) or "")) for key in ("response", "comment"))
-    return ": ".join(part for part in parts if part).rstrip(".")
+    """The response, its comment, the fixes it chose, without a full stop of its own at the end.
+
+    It stands among our own orders, so it is one tame line; as it was written, it is in `feedback`.
+    """
+    parts = [clean(str(feedback.get(key) or "")) for key in ("response", "comment")]
+    if fixes := _fixes(feedback):
+        parts.append(f"Suggested fixes: {'; '.join(fix.rstrip('.') for fix in fixes)}")
+    whole = ": ".join(part for part in parts if part)
+    line = tame(whole, LONGEST_FEEDBACK).rstrip(".")
+    return f"{line} {IN_FULL}" if line.endswith("…") else line
 
 
 def plan_marks(plan: Plan, done: Iterable[str]) -> list[dict[str, object]]:
@@ -54,13 +64,28 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
     told["response"] = clean(str(feedback.get("response") or ""))
     told["comment"] = clean(str(feedback.get("comment") or ""))
     told["items"] = [
-        {**item, "body": clean(str(item.get("body", "")))}
+        {**item, **_cleaned(item, "body", "replacement")}
         for item in (items if isinstance(items, list) else [])
         if isinstance(item, Mapping)
     ]
+    if values := feedback.get("values"):
+        told["values"] = scrubbed(values, clean, names=False)
     if feedback.get("skipped"):
         told["skipped"] = True
+    if fixes := _fixes(feedback):
+        told["suggested_fixes"] = fixes
+    if edits := given(feedback, "edits", list):
+        told["edits"] = [{key: edit[key] for key in ("path", "revision")} for edit in edits]
     return told
+
+
+def _cleaned(item: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: clean(str(item[name])) for name in names if item.get(name) is not None}
+
+
+def _fixes(feedback: Mapping[str, object]) -> list[str]:
+    """What the failed result suggested, where the answer was to do that."""
+    return [clean(str(fix)) for fix in given(feedback, "suggested_fixes", list)]
 
 
 def done_in(package: Mapping[str, object]) -> list[str]:

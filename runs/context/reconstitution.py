@@ -21,10 +21,10 @@ from runs.context.gathering import (
     note,
     nothing,
 )
-from runs.context.secrets import concealed
 from runs.domain.values.plain_json import given
 from runs.domain.values.status import RunStatus
 from runs.domain.values.text import scrubbed, visible, without_comments
+from runs.engine.concealing import concealed
 from runs.models import Run, StepAttempt
 from runs.record import state_json
 from runs.record.state_json import LAST_EVENTS, Records

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from runs.context import specs
 from runs.context.gathering import Json, SourceRead, note, nothing
 from runs.domain.values.text import visible, without_comments
+from runs.workspaces.files import open_ordinary
 
 SECONDS = 1.0
 LARGEST = 1024 * 1024
@@ -97,11 +97,7 @@ def _place(root: Path, named: str) -> Path:
 
 def _content(file: Path) -> tuple[bytes, int, str]:
     """The first megabyte, the size and the hash of the whole."""
-    # A pipe would keep whoever opens it waiting.
-    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OSError("it is no ordinary file")
+    with open_ordinary(file) as opened:
         content = opened.read(LARGEST)
         size, digest = len(content), hashlib.sha256(content)
         while chunk := opened.read(_CHUNK):

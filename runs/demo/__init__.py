@@ -12,15 +12,15 @@ from runs.demo.steps import make_repository
 from runs.domain.values.actors import Actor, Role, Source
 from runs.engine import starting
 from runs.engine.starting import Wish
-from runs.models import Run, places
+from runs.models import DEMO, Run, places
 
-PROJECT = "faber/demo"
 HERE = Path(__file__).parent
 FIRST_START = Actor(
     name="faber up",
     source=Source.CLI,
     method="first_start",
     groups=frozenset({Role.OPERATOR.value}),
+    sees_all=True,
 )
 
 
@@ -35,7 +35,7 @@ def with_scratch(wish: Wish) -> Wish:
     return replace(
         wish,
         workspace=_scratch(),
-        project=wish.project or PROJECT,
+        project=wish.project or DEMO,
         # Ours last: what is given from outside must not choose the program.
         inputs={**wish.inputs, "python": sys.executable, "demo": str(HERE)},
     )

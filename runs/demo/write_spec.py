@@ -48,12 +48,28 @@ TOPICS = {
     r"encod|utf|unicode|umlaut|excel": (
         "The function returns text; whoever saves it chooses the encoding, `utf-8-sig` for Excel."
     ),
-    r"test|cover": "Every requirement has a test of its own, named after what it demands.",
 }
-TAKEN_OVER = (
-    "This demo's script knows no answer to that. The words stand in the requirements as they are, "
-    "for a person to build."
+AS_WRITTEN = "it was added to the requirements as written."
+CANNOT_ACT = f"The demo can't act on this comment; {AS_WRITTEN}"
+CANNOT_ACT_FURTHER = f"The demo can't act on the comment beyond that; {AS_WRITTEN}"
+
+# A comment counts as done only when it asks to be told something, or for another separator, and
+# says nothing that the script does not know: "Use the German column names too" is more than that.
+ASKS_TO_BE_TOLD = re.compile(
+    r"(?:please\s+)?(?:say|state|tell|name|list|describe|document|explain|specify|"
+    r"which|what|how|where|is|are|does|do|should|must|will)\b",
+    re.IGNORECASE,
 )
+SEPARATES = re.compile(r"\b(?:semicolon|tab|(?:an)?other separator)", re.IGNORECASE)
+COMMON_WORDS = {
+    *("a", "an", "the", "this", "that", "these", "it", "its", "i", "we", "please", "and", "or"),
+    *("of", "for", "in", "on", "to", "by", "as", "be", "is", "are", "was", "do", "does", "should"),
+    *("must", "will", "can", "say", "state", "tell", "name", "names", "list", "describe"),
+    *("document", "explain", "specify", "which", "what", "how", "where", "happens", "give"),
+    *("gives", "look", "like", "use", "used", "using", "separate", "separated", "written"),
+    *("file", "files", "export", "csv", "row", "rows", "first", "invoice", "invoices"),
+    *("other", "another"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +91,18 @@ class Point:
     remark: Remark
     answers: tuple[str, ...]
 
+    @property
+    def is_met(self) -> bool:
+        return bool(self.answers) and is_understood(self.remark.words)
+
+    @property
+    def note(self) -> str:
+        """What the script did about it, and no more."""
+        if not self.answers:
+            return CANNOT_ACT
+        told = " ".join(self.answers)
+        return told if self.is_met else f"Added to the design: {told} {CANNOT_ACT_FURTHER}"
+
 
 def main() -> None:
     briefing = json.load(sys.stdin)
@@ -84,7 +112,10 @@ def main() -> None:
     points = points_of([remark for review in reviews for remark in review])
     newest = [point for point in points if point.remark.review == len(reviews)]
     for point in newest:
-        print(f"{point.id} answers {point.remark.who}: {shortened(point.remark.words)}", flush=True)
+        print(
+            f"{point.id} is what {point.remark.who} said: {shortened(point.remark.words)}",
+            flush=True,
+        )
     text = specification(points, revision=revision, branch=branch_of(briefing))
     SPEC.parent.mkdir(exist_ok=True)
     SPEC.write_text(text, encoding="utf-8")
@@ -128,6 +159,13 @@ def answers_to(words: str) -> Iterator[str]:
             yield answer
 
 
+def is_understood(words: str) -> bool:
+    """Whether the answers are all that somebody can have meant."""
+    rest = re.sub("|".join(rf"\b(?:{opening})\w*" for opening in TOPICS), " ", words.casefold())
+    unknown = set(re.findall(r"\w+", rest)) - COMMON_WORDS
+    return not unknown and bool(ASKS_TO_BE_TOLD.match(words) or SEPARATES.search(words))
+
+
 def specification(points: Sequence[Point], *, revision: int, branch: str) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         revision=revision,
@@ -145,7 +183,7 @@ def design(points: Sequence[Point]) -> str:
     if not points:
         return DESIGN
     decided = dict.fromkeys(answer for point in points for answer in point.answers)
-    open_ids = [point.id for point in points if not point.answers]
+    open_ids = [point.id for point in points if not point.is_met]
     still = [f"Still to be designed: {', '.join(open_ids)}."] if open_ids else []
     return "\n".join([REVISED_DESIGN, *decided, *still])
 
@@ -165,13 +203,12 @@ def change(point: Point) -> str:
     said = point.remark
     heading = " ".join(part for part in (f"{point.id}:", in_a_cell(said.who), said.place) if part)
     quoted = "\n".join(f"> {line}".rstrip() for line in said.words.splitlines())
-    answer = " ".join(point.answers) or TAKEN_OVER
-    return f"### {heading}\n\n{quoted}\n\n**Answer.** {answer}"
+    return f"### {heading}\n\n{quoted}\n\n**Answer.** {point.note}"
 
 
 def response(text: str, newest: Sequence[Point], *, revision: int) -> dict[str, object]:
     ids = ", ".join(point.id for point in newest)
-    taken_up = f" It answers the review: {ids}." if newest else ""
+    taken_up = f" The review's comments are in it as {ids}." if newest else ""
     return {
         "status": "success",
         "message": f"Revision {revision} of the specification is written.{taken_up}",
@@ -189,8 +226,8 @@ def disposition(point: Point) -> dict[str, object]:
     return {
         "item": point.remark.item,
         "requirement": point.id,
-        "disposition": "done" if point.answers else "partly",
-        "note": " ".join(point.answers) or TAKEN_OVER,
+        "disposition": "done" if point.is_met else "partly",
+        "note": point.note,
     }
 
 

@@ -1,34 +1,46 @@
 """Every change of a run: started, claimed, settled, resumed, cancelled; executing is `worker`'s."""
 
-from runs.engine.lifecycle import (
+from runs.engine.claims import (
     Claim,
-    begin,
     bring_back,
-    cancel,
     claim,
+    held_by,
     holds_plan,
+    is_settled,
     keep,
+)
+from runs.engine.lifecycle import (
+    Settlement,
+    begin,
+    cancel,
+    put_on_record,
     record,
     resume,
     resume_stopped,
     settle,
+    settlement,
     start,
 )
 from runs.engine.new_run import Start, Worktree
 
 __all__ = [
     "Claim",
+    "Settlement",
     "Start",
     "Worktree",
     "begin",
     "bring_back",
     "cancel",
     "claim",
+    "held_by",
     "holds_plan",
+    "is_settled",
     "keep",
+    "put_on_record",
     "record",
     "resume",
     "resume_stopped",
     "settle",
+    "settlement",
     "start",
 ]

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from runs import engine
+from runs.accounts import membership
 from runs.domain.planning import batch as rules
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid, NotFound, Problem
@@ -57,9 +58,10 @@ def make_batch_id() -> str:
     return f"coord-{timezone.now():%Y%m%d}-{os.urandom(3).hex()}"
 
 
-def find(batch_id: str) -> Batch:
+def find(batch_id: str, *, seen_by: Actor | None) -> Batch:
+    """Nobody in `seen_by` is the site itself, for which every project exists."""
     found = Batch.objects.select_related("project").filter(batch_id=batch_id.strip()).first()
-    if found is None:
+    if found is None or (seen_by and not membership.sees(seen_by, found.project)):
         raise NotFound(f"There is no batch {batch_id!r}.")
     return found
 

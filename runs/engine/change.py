@@ -1,22 +1,25 @@
 """One change of a locked run: what happened is collected, then written at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.utils import timezone
 
-from runs.domain.planning import event_texts, planner, verification
+from runs.chain import entries
+from runs.changes import looking, store
+from runs.changes.values import Looked
+from runs.domain.planning import event_texts, gates, planner, verification
 from runs.domain.planning.planner import Decision, Facts
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import Refused
+from runs.domain.values.errors import OnHold, Refused
 from runs.domain.values.events import Entry
 from runs.domain.values.status import RunStatus, check_move
 from runs.domain.workflow.plan import Plan, Unit
-from runs.engine import artifacts, conformance, history
+from runs.engine import conformance, history, new_run
+from runs.engine.files import artifacts, unshown
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import Run, StepAttempt
+from runs.models import Run, StepAttempt, clock
 from runs.models.statements import insert, update
 from runs.ports import Asking, asker
 
@@ -25,10 +28,12 @@ PLAN_CHANGED = (
     "Run it again to make a plan from the workflow as it is now."
 )
 
+# Where a run was last executed: what its worker saw, kept with the result.
+WHEREABOUTS = ("host", "host_identity", "folder_mark", "left_commit")
 _CHANGING = (
     *("status", "position", "entered_phase", "approvals", "retry_count", "warnings_total"),
-    *("artifacts", "error", "last_event_id", "last_event_at", "last_event_hash"),
-    *("updated_at", "completed_at"),
+    *("own_title", "artifacts", "error", "last_event_id", "last_event_at", "last_event_hash"),
+    *("updated_at", "completed_at", "head_code", *WHEREABOUTS),
 )
 
 
@@ -38,12 +43,17 @@ class Change:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._before = {name: getattr(run, name) for name in _CHANGING}
-        self.now: datetime = timezone.now()
+        self.now = clock.read_at(run)
         self.last: StepAttempt | None = None  # what was executed before this change
         self.worker = ""  # who goes on with the run; nobody means the queue finds somebody
         self.feedback: Mapping[str, object] | None = None
         self.failure_context: Mapping[str, object] | None = None
+        self.gone: Collection[str] = ()  # files that cannot be shown: they are not there any more
+        self.looked: Looked | None = (
+            None  # what the run changed, if somebody looked before the lock
+        )
         self._baseline: Mapping[str, object] | None = None
+        self._handed_in: Mapping[str, object] | None = None  # what is left is to look for evidence
         self._entries: list[Entry] = []
         self._policy_request = ""
         self._queued = False
@@ -89,7 +99,8 @@ class Change:
             case planner.Complete() as move:
                 self._complete(move)
             case planner.Cancel():
-                self.cancel(reason=self._reason_given(), actor=None)
+                reason = self._reason_given()
+                self._end(reason, event_texts.run_rejected(reason, self.feedback or {}))
         return None
 
     def fail(self, reason: str) -> None:
@@ -98,21 +109,26 @@ class Change:
         self.run.error = reason
         self.record(event_texts.run_failed(reason))
 
-    def cancel(self, *, reason: str, actor: Actor | None) -> None:
+    def cancel(self, *, reason: str, actor: Actor) -> None:
+        self._end(reason, event_texts.run_cancelled(reason, actor))
+
+    def _end(self, reason: str, told: Entry) -> None:
         self._move_to(RunStatus.CANCELLED)
         self.run.completed_at = self.now
         self.run.error = reason
         asker().withdraw(self.run, reason)
         self._close_attempts(reason)
-        self.record(event_texts.run_cancelled(reason, actor))
+        self.record(told)
 
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
         if self.run.is_foreign:
             raise Refused(f"Another FABER executes this run, in {self.run.mirrors}; do it there.")
-        history.append(self.run, self._entries, now=self.now)
-        self._entries.clear()
+        if self.run.on_hold and not self.run.state.is_final:
+            raise OnHold
+        self._append()
         self.run.updated_at = self.now
+        self.run.head_code = history.head_code(self.run)
         now = {name: getattr(self.run, name) for name in _CHANGING}
         changed = {name: value for name, value in now.items() if value != self._before[name]}
         update(Run, {"id": self.run.pk}, changed)
@@ -121,10 +137,33 @@ class Change:
         if "status" in changed and self.run.state.is_stopped:
             self._make_room()
         is_new = not self._before["last_event_id"]
-        if is_new or (self.run.state.is_final and self._before["status"] != self.run.status):
+        is_over = self.run.state.is_final and self._before["status"] != self.run.status
+        if is_over:
+            entries.run_ended(self.run)
+        if is_new or is_over:
             asker().run_moved(self.run)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
+
+    def _append(self) -> None:
+        """Write the events; a run whose next event is there already goes no further."""
+        if not history.append(self.run, self._entries, now=self.now):
+            why = history.changed(self.run)
+            if self.run.state is not RunStatus.CANCELLED:
+                self._refuse_history(why)
+            history.append(self.run, self._entries, now=self.now)
+        self._entries.clear()
+
+    def _refuse_history(self, why: str) -> None:
+        """Fail in place of what was decided; results and answers stay on record."""
+        for name in ("status", "completed_at"):
+            setattr(self.run, name, self._before[name])
+        if self.run.state is not RunStatus.FAILED:
+            self._move_to(RunStatus.IN_PROGRESS)
+        self._queued, self._policy_request = False, ""
+        asker().withdraw(self.run, why)
+        self._close_attempts(why)
+        self.fail(why)
 
     def _make_room(self) -> None:
         """Have the next run begin that waits for its turn, and let go of what is not needed."""
@@ -141,6 +180,7 @@ class Change:
         """Another attempt at exactly what a dead worker had."""
         self.feedback, self.failure_context = lost.feedback, lost.failure_context
         self._baseline = lost.baseline  # what the lost attempt did counts for this one
+        self._handed_in = lost.handed_in
         unit = self.plan.units[lost.position]
         return self._make_attempt(unit, lost.position, lost.action, reason)
 
@@ -167,16 +207,35 @@ class Change:
         self.run.approvals = {k: v for k, v in self.run.approvals.items() if k != move.gate_key}
         unit = self.plan.units[move.at]
         made_here = self.last if self.last and self.last.position == move.at else None
-        shown = artifacts.shown_at(self.run, made_here)
+        shown = artifacts.shown_at(self.run, made_here, gone=self.gone)
+        question = gates.addressed(self.plan, move.at, move.question)
+        question = new_run.filled(question, self.run, unit, made_here.number if made_here else 1)
+        question = unshown.told(question, self.run, made_here)
+        looked = self._looked_at(looking.place_of(unit, question))
+        question = looking.told(question, looked)
         request_id = asker().open_request(
             self.run,
             unit,
-            move.question,
-            Asking(gate_key=move.gate_key, shown=shown, after=made_here),
+            question,
+            Asking(
+                gate_key=move.gate_key,
+                shown=shown,
+                after=made_here,
+                snapshot=store.keep(self.run, looked.place, looked.taken) if looked.taken else None,
+            ),
         )
-        self.record(*event_texts.asked(move.question, unit, request_id, _executed(made_here)))
+        self.record(*event_texts.asked(question, unit, request_id, _executed(made_here)))
         if move.by_policy:
             self._policy_request = request_id
+
+    def _looked_at(self, place: str) -> Looked:
+        """What was seen before the lock, as mostly; a question nobody foresaw is rare."""
+        looked, since = self.looked, store.before(self.run, place)
+        if looked and looked.place == place:
+            return looked
+        if looked and looked.taken and since is None:
+            return Looked(place=place, taken=looked.taken.in_first_round)
+        return looking.look(self.run, place, since)
 
     def _complete(self, move: planner.Complete) -> None:
         self._move_to(RunStatus.IN_PROGRESS)
@@ -221,12 +280,13 @@ class Change:
             self.run.status = status.value
 
     def _make_attempt(self, unit: Unit, at: int, action: str, reason: str = "") -> StepAttempt:
+        is_remote = unit.step.remote and self._handed_in is None
         attempt = StepAttempt(
             run=self.run,
             phase=unit.phase.value,
             step=unit.step.id,
             is_hook=unit.is_hook,
-            is_remote=unit.step.remote,
+            is_remote=is_remote,
             position=at,
             number=self._next_number(unit, action, reason),
             action=action,
@@ -234,13 +294,14 @@ class Change:
             feedback=self.feedback,
             failure_context=self.failure_context,
             baseline=self._baseline,
+            handed_in=self._handed_in,
             queued_at=self.now,
         )
-        if self.worker and not unit.step.remote:
+        if self.worker and not is_remote:
             attempt.status = StepAttempt.Status.RUNNING
             attempt.worker, attempt.started_at = self.worker, self.now
             attempt.lease_until = lease_end(self.now)
-        elif not unit.step.remote:
+        elif not is_remote:
             self._queued = True
         if not unit.is_hook:
             # Told when the step is handed out: whoever takes it up only signs for it.
@@ -266,6 +327,12 @@ class Change:
         unit = self.run.unit
         where = unit.key if unit else "the end"
         return str(given.get("comment") or f"{given.get('response', 'cancelled')} at {where}")
+
+
+def locked(run_pk: int) -> Run:
+    """The run's row, locked: taken before any lock on its request or attempt."""
+    rows = Run.objects.select_for_update(of=("self",)).select_related("project")
+    return clock.noting_time(rows).get(pk=run_pk)
 
 
 def lease_end(now: datetime) -> datetime:

@@ -1,24 +1,39 @@
 """Appends events to a run's history: gapless, in order of time, chained."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.db.models import Count, Max
 
+from runs.chain import keys
 from runs.domain.values import events
 from runs.domain.values.events import ALIASES, Entry
+from runs.domain.values.text import scrubbed
+from runs.engine.concealing import concealed
 from runs.models import Event, Run
 from runs.models.statements import insert_all
 
 
-def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:
-    """Write events for a locked run; the caller saves the run in the same transaction."""
+def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> bool:
+    """Write events for a locked run; the caller saves the run in the same transaction.
+
+    False, and nothing written, when the place of one is taken: only somebody else did that.
+    """
+    before = (run.last_event_id, run.last_event_hash, run.last_event_at)
     # A clock that was set back must not make a later event look earlier.
     at = max(now, run.last_event_at) if run.last_event_at else now
     rows: list[Event] = []
-    for entry in entries:
+    told = list(entries)
+    first = run.last_event_id + 1
+    written = [
+        events.write(entry, number=number, at=at, run_id=run.run_id)
+        for number, entry in enumerate(told, start=first)
+    ]
+    # One look at all of them: hardly ever is there a secret to take out.
+    documents = cast("list[dict[str, object]]", scrubbed(written, concealed, names=False))
+    for entry, document in zip(told, documents, strict=True):
         run.last_event_id += 1
-        document = events.write(entry, number=run.last_event_id, at=at, run_id=run.run_id)
         run.last_event_hash = events.chain(run.last_event_hash, document)
         rows.append(
             Event(
@@ -34,7 +49,12 @@ def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> None:
         )
     if rows:
         run.last_event_at = at
-        insert_all(Event, rows)
+    if insert_all(Event, rows) == len(rows):
+        return True
+    run.last_event_id, run.last_event_hash, run.last_event_at = before
+    ours = [row.hash for row in rows]
+    Event.objects.filter(run=run, number__gt=run.last_event_id, hash__in=ours).delete()
+    return False
 
 
 def changed(run: Run) -> str:
@@ -48,18 +68,43 @@ def changed(run: Run) -> str:
     return f"Its history was changed: {known} events were recorded, {there['events']} are there."
 
 
-def broken_links(run: Run) -> list[str]:
-    """What is wrong with a run's chain of events, in sentences; nothing when it is whole."""
+def head_code(run: Run) -> str:
+    """What only this site can write beside where a run stands: with it its whole history is held,
+    because every event is bound to those before it."""
+    return keys.code(*_stands(run))
+
+
+def _stands(run: Run) -> tuple[object, ...]:
+    return (
+        *("head", run.run_id, run.last_event_id, run.last_event_hash, run.status, run.position),
+        *(run.entered_phase, run.approvals, run.retry_count, run.error, run.completed_at),
+    )
+
+
+def broken_links(run: Run, anchors: Mapping[int, str] | None = None) -> list[str]:
+    """What is wrong with a run and its chain of events, in sentences; nothing when it is whole.
+
+    The anchors are hashes of some of its events that the site's record knows.
+    """
     found: list[str] = []
+    anchors = anchors or {}
+    if not keys.fits(run.head_code, *_stands(run)):
+        found.append(f"{run.run_id}: where the run stands was changed, or its history was")
+    if not run.has_its_plan:
+        found.append(f"{run.run_id}: its plan was changed")
     previous, expected = "", 1
     for event in Event.objects.filter(run=run).order_by("number").iterator():
         if event.number != expected:
             found.append(f"{run.run_id}: event {expected} is missing")
         if event.hash != events.chain(previous, event.document) or not _tells_its_document(event):
             found.append(f"{run.run_id}: event {event.number} ({event.type}) was changed")
+        if anchors.get(event.number, event.hash) != event.hash:
+            found.append(f"{run.run_id}: event {event.number} is not the one on record")
         previous, expected = event.hash, event.number + 1
     if expected - 1 != run.last_event_id or previous != run.last_event_hash:
         found.append(f"{run.run_id}: the history does not end at event {run.last_event_id}")
+    if expected - 1 < max(anchors, default=0):
+        found.append(f"{run.run_id}: events up to {max(anchors)} are on record, not all are there")
     return found
 
 

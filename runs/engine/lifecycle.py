@@ -1,14 +1,16 @@
-"""The life of a run: started, claimed, settled, resumed, cancelled."""
+"""The life of a run: started, settled, resumed, cancelled."""
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.db import transaction
-from django.utils import timezone
 
 from runs.accounts import permissions
+from runs.changes import looking, store
+from runs.changes.values import Looked
 from runs.domain.planning import divergence, event_texts, planner
-from runs.domain.planning.planner import Decision
+from runs.domain.planning.planner import Decision, Facts
 from runs.domain.responses import results
 from runs.domain.responses.results import Result
 from runs.domain.values.actors import Actor
@@ -17,24 +19,28 @@ from runs.domain.values.events import Entry
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, Gate, Question
 from runs.domain.values.status import RunStatus
-from runs.domain.workflow.plan import Unit
-from runs.engine import artifacts, new_run, outcomes, recovery
-from runs.engine.change import PLAN_CHANGED, Change, lease_end
+from runs.domain.workflow.plan import Plan, Unit
+from runs.engine import concealing, new_run, outcomes
+from runs.engine.change import PLAN_CHANGED, WHEREABOUTS, Change, locked
+from runs.engine.claims import Claim, claimed
+from runs.engine.files import artifacts, unshown
 from runs.engine.new_run import Start
 from runs.executors.orders import Outcome
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
-from runs.models.statements import Prepared, update
+from runs.ports import asker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A step that this worker, and nobody else, is to execute now."""
+class Settlement:
+    """What came of a step: held to its plan, without secrets, ready to be put on record."""
 
-    run: Run
-    attempt: StepAttempt
-    unit: Unit
+    outcome: Outcome
+    found: tuple[artifacts.FoundFile, ...] = ()
+    asks: Question | None = None
+    whereabouts: Mapping[str, str] = field(default_factory=dict)  # of the run, by its columns
+    looked: Looked | None = None  # what the run changed, where people are to be asked
 
 
 def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, Claim | None]:
@@ -42,6 +48,9 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
 
     A run that waits for its turn does nothing until `begin`.
     """
+    given = {"work_id": order.work_id, "target": order.target, "prompt": order.prompt}
+    new_run.check_values(order.plan, **given, inputs=order.inputs)
+    since = time.monotonic()
     with transaction.atomic():
         run = new_run.new_run(order)
         change = Change(run)
@@ -53,64 +62,20 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
         if not waits and change.holds_plan():
             attempt = change.apply(planner.begin(change.plan, change.facts))
         change.write()
-    return run, _claimed(run, attempt, worker)
+    return run, claimed(run, attempt, worker, since)
 
 
 def begin(run_pk: int) -> bool:
     """Let a run go that waited for its turn; False when it does not wait any more."""
     with transaction.atomic():
-        run = _locked(run_pk)
-        if run.state is not RunStatus.PENDING:
+        run = locked(run_pk)
+        if run.state is not RunStatus.PENDING or run.is_foreign or run.on_hold:
             return False
         change = Change(run)
         if change.holds_plan():
             change.apply(planner.begin(change.plan, change.facts))
         change.write()
     return True
-
-
-_SIGNED = Prepared(
-    lambda run, worker: StepAttempt.objects.select_related("run__project").filter(
-        run_id=run, status=StepAttempt.Status.RUNNING, worker=worker
-    ),
-    *(-1, "a worker"),
-)
-
-
-def claim(run_pk: int, worker: str) -> Claim | None:
-    """Take the step a run stands at, unless somebody has it or the run is parked."""
-    if not _sign_for(run_pk, worker) and not (bring_back(run_pk) and _sign_for(run_pk, worker)):
-        return None
-    # None when the run was cancelled in the same moment.
-    attempt = _SIGNED.first(run_pk, worker)
-    if attempt is None or not holds_plan(attempt):
-        return None
-    return _claimed(attempt.run, attempt, worker)
-
-
-def _sign_for(run_pk: int, worker: str) -> bool:
-    """One conditional update decides who gets a step that was handed out."""
-    now = timezone.now()
-    waiting = {"run": run_pk, "status": StepAttempt.Status.QUEUED, "is_remote": False}
-    taken = {
-        "status": StepAttempt.Status.RUNNING,
-        "worker": worker,
-        "started_at": now,
-        "lease_until": lease_end(now),
-    }
-    return bool(update(StepAttempt, waiting, taken))
-
-
-def holds_plan(attempt: StepAttempt) -> bool:
-    """Whether a step that was taken is of the plan that was frozen; if not, its run fails."""
-    if attempt.run.has_its_plan:
-        return True
-    with transaction.atomic():
-        change = Change(_locked(attempt.run_id))
-        if change.run.attempts.filter(pk=attempt.pk, status__in=StepAttempt.OPEN).exists():
-            change.refuse_plan()
-            change.write()
-    return False
 
 
 def settle(
@@ -124,48 +89,61 @@ def settle(
 
     An executor outside may ask a question of its own with it, which is put to people as it is.
     """
-    outcome = _kept_to_plan(held, outcome)
-    if outcome.divergences:
-        found = ()
+    return put_on_record(held, settlement(held, outcome, found, asks=asks))
+
+
+def settlement(
+    held: Claim,
+    outcome: Outcome,
+    found: tuple[artifacts.FoundFile, ...] = (),
+    *,
+    asks: Question | None = None,
+) -> Settlement:
+    """What a step handed back, as it may be kept."""
+    outcome = _kept_to_plan(held, unshown.noted(outcome, found))
+    outcome = concealing.without_secrets(outcome)
+    return Settlement(
+        outcome=outcome,
+        found=() if outcome.divergences else found,
+        asks=concealing.asked(asks) if asks else None,
+        whereabouts={name: getattr(held.run, name) for name in WHEREABOUTS},
+        looked=_looked(held, outcome, asks),
+    )
+
+
+def _looked(held: Claim, outcome: Outcome, asks: Question | None) -> Looked | None:
+    """What the run changed, if a question is to be expected; taking it may last."""
+    plan = held.run.frozen_plan
+    move = _after(plan, held.attempt, outcome, asks, held.run.facts).move
+    if not isinstance(move, planner.Ask):
+        return None
+    place = looking.place_of(plan.units[move.at], move.question)
+    return looking.look(held.run, place, store.before(held.run, place))
+
+
+def put_on_record(held: Claim, what: Settlement, *, goes_on: bool = True) -> Claim | None:
+    """Finish a step and decide; whoever does not go on leaves the next one to the queue."""
+    since, outcome = time.monotonic(), what.outcome
+    if what.looked and what.looked.taken:
+        store.keep_parts(what.looked.taken)
     with transaction.atomic():
-        run, attempt = _locked(held.run.pk), held.attempt
+        run, attempt = locked(held.run.pk), held.attempt
         change = Change(run)
+        change.looked = what.looked
+        for name, value in what.whereabouts.items():
+            setattr(run, name, value)
         # Who executes outside cannot go on here: the queue finds somebody.
-        change.worker = "" if attempt.is_remote else attempt.worker
-        if not outcomes.record(change, attempt, held.unit, outcome, found):
+        change.worker = attempt.worker if goes_on and not attempt.is_remote else ""
+        if not outcomes.record(change, attempt, held.unit, outcome, what.found):
             return None
         following = None
         if change.holds_plan():
             change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
-            following = change.apply(_after(change, attempt, outcome, asks))
+            move = _after(change.plan, attempt, outcome, what.asks, change.facts)
+            following = change.apply(move)
         run.warnings_total += len(outcome.result.warnings)
         change.write()
-    return _claimed(run, following, attempt.worker)
-
-
-def bring_back(run_pk: int) -> bool:
-    """Take a step from a worker that stopped reporting and hand it out again, if it may be."""
-    with transaction.atomic():
-        run = _locked(run_pk)
-        attempt = run.attempts.filter(status=StepAttempt.Status.RUNNING).first()
-        change = Change(run)
-        if attempt is None or attempt.lease_until is None or attempt.lease_until >= change.now:
-            return False
-        again = None
-        if run.has_its_plan:
-            again = recovery.take_over(change, attempt)
-        else:
-            change.refuse_plan()
-        change.write()
-    return again is not None
-
-
-def keep(attempt_pk: int, worker: str, *, progress: str) -> bool:
-    """Renew a lease and show what the step printed; False when the step is no longer ours."""
-    held = StepAttempt.objects.filter(
-        pk=attempt_pk, worker=worker, status=StepAttempt.Status.RUNNING
-    )
-    return bool(held.update(lease_until=lease_end(timezone.now()), progress=progress))
+    return claimed(run, following, change.worker, since)
 
 
 def resume(
@@ -178,9 +156,11 @@ def resume(
     request_id: str,
     feedback: Mapping[str, object],
     events: Sequence[Entry],
+    looked: Looked | None = None,
 ) -> None:
     """Go on from an answer; the caller holds the run's lock and writes the answer with it."""
     change = Change(run)
+    change.looked = looked
     change.feedback = feedback
     change.record(*events)
     change.last = after
@@ -188,8 +168,8 @@ def resume(
         run.approvals = {**run.approvals, approved_gate: request_id}
     if change.holds_plan():
         result = _last_result(after)
-        if result:
-            change.failure_context = outcomes.failure_context(change, change.here, result)
+        own = outcomes.failure_context(change, change.here, result) if result else None
+        change.failure_context = own or outcomes.round_failure(change)
         change.apply(
             planner.after_answer(change.plan, run.position, gate, action, result, change.facts)
         )
@@ -204,10 +184,15 @@ def record(run: Run, entries: Sequence[Entry]) -> None:
 
 
 def resume_stopped(run_pk: int, actor: Actor) -> Run:
-    """Send a failed run on from the exact step it stopped at."""
+    """Send a failed or imported run on from the exact step it stopped at."""
     with transaction.atomic():
-        run = _locked(run_pk)
+        run = locked(run_pk)
         permissions.check_may_steer(actor, run)
+        was_on_hold = _release(run)
+        if was_on_hold and run.state is RunStatus.AWAITING_FEEDBACK:
+            record(run, [event_texts.run_resumed(run.unit, actor)])
+            asker().ask_again(run)
+            return run
         if run.attempts.filter(status__in=StepAttempt.OPEN).exists():
             queue.enqueue(Job.ADVANCE_RUN, run.pk)  # a second job finds the step taken and ends
             return run
@@ -228,10 +213,20 @@ def resume_stopped(run_pk: int, actor: Actor) -> Run:
     return run
 
 
+def _release(run: Run) -> bool:
+    """End the rest of an imported run; False when it does not rest."""
+    was_on_hold, run.on_hold = run.on_hold, False
+    if was_on_hold:
+        # Gates ahead are asked here, whatever a directory says of them.
+        run.approvals = {}
+        run.save(update_fields=["on_hold", "approvals"])
+    return was_on_hold
+
+
 def cancel(run_pk: int, *, reason: str, actor: Actor) -> Run:
     """End a run and whatever it asks."""
     with transaction.atomic():
-        run = _locked(run_pk)
+        run = locked(run_pk)
         permissions.check_may_steer(actor, run)
         if run.state.is_final:
             raise Refused(f"The run is already {run.state.label}.")
@@ -239,18 +234,6 @@ def cancel(run_pk: int, *, reason: str, actor: Actor) -> Run:
         change.cancel(reason=reason, actor=actor)
         change.write()
     return run
-
-
-def _locked(run_pk: int) -> Run:
-    """The run's row, locked: taken before any lock on its request or attempt."""
-    locked = Run.objects.select_for_update(of=("self",)).select_related("project")
-    return locked.get(pk=run_pk)
-
-
-def _claimed(run: Run, attempt: StepAttempt | None, worker: str) -> Claim | None:
-    if attempt is None or not worker or attempt.status != StepAttempt.Status.RUNNING:
-        return None
-    return Claim(run=run, attempt=attempt, unit=run.frozen_plan.units[attempt.position])
 
 
 def _kept_to_plan(held: Claim, outcome: Outcome) -> Outcome:
@@ -264,11 +247,11 @@ def _kept_to_plan(held: Claim, outcome: Outcome) -> Outcome:
 
 
 def _after(
-    change: Change, attempt: StepAttempt, outcome: Outcome, asks: Question | None
+    plan: Plan, attempt: StepAttempt, outcome: Outcome, asks: Question | None, facts: Facts
 ) -> Decision:
     if asks:
         return Decision(move=planner.Ask(attempt.position, asks))
-    return planner.after_result(change.plan, attempt.position, outcome.result, change.facts)
+    return planner.after_result(plan, attempt.position, outcome.result, facts)
 
 
 def _last_result(attempt: StepAttempt | None) -> Result | None:

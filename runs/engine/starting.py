@@ -7,15 +7,17 @@ from pathlib import Path
 from django.utils.module_loading import import_string
 
 from runs import engine
-from runs.accounts import permissions
+from runs.accounts import membership, permissions, users
+from runs.domain.planning.bypass import Bypass, bypass_of
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import Invalid, Problem, Refused
-from runs.domain.values.ids import check_project, check_work_id
+from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem, Refused
+from runs.domain.values.ids import check_project
+from runs.domain.workflow import reviewers
 from runs.domain.workflow.definition import AutonomyLevel
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
-from runs.engine import Claim, turns
-from runs.models import Project, Run, places
+from runs.engine import Claim, new_run, turns
+from runs.models import Project, Run, owners_of, places
 from runs.workflow_files import library
 from runs.workflow_files.library import BUNDLED, LoadedChain
 from runs.workspaces import git, worktrees
@@ -46,14 +48,20 @@ def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | N
 
 def prepare(wish: Wish, actor: Actor) -> engine.Start:
     """All that a run is started with, read and checked; no run is made yet."""
-    permissions.check_may_start(actor)
     workspace = wish.workspace.resolve()
     if not workspace.is_dir():
         raise Invalid([Problem("workspace", f"{workspace} is not a folder")])
     chain = library.load_chain(wish.workflow, workspace=workspace)
-    plan = _plan(chain, wish)
-    work_id = check_work_id(wish.work_id)
-    placed = _placed(chain, replace(wish, workspace=workspace))
+    wish = replace(wish, workspace=workspace)
+    wish = replace(wish, project=_project_name(chain, wish, actor))
+    permissions.check_may_start(actor, project_seen(wish.project, actor))
+    plan, bypass = _plan(chain, wish, actor)
+    new_run.check_values(
+        plan, work_id=wish.work_id, target=wish.target, prompt=wish.prompt, inputs=wish.inputs
+    )
+    placed = _placed(chain, wish)
+    if placed.project != wish.project:  # a workflow that brings its workspace names it too
+        permissions.check_may_start(actor, project_seen(placed.project, actor))
     # Before the project, which is made when nobody knows it: what is refused leaves nothing.
     worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
     return engine.Start(
@@ -62,13 +70,28 @@ def prepare(wish: Wish, actor: Actor) -> engine.Start:
         workspace=placed.workspace,
         worktree=worktree,
         workflow_ref=_reference(chain, wish.workflow),
-        work_id=work_id,
+        work_id=wish.work_id,
         target=wish.target,
         prompt=wish.prompt,
         inputs=placed.inputs,
         environment=git.environment(placed.workspace),
         actor=actor,
+        gates_left_out=bypass.gates,
     )
+
+
+class NoSuchProject(NotFound):
+    """There is no such project, or not for you."""
+
+
+def project_seen(name: str, actor: Actor) -> Project | None:
+    """The project of this name, None while nobody has made it; another's does not exist."""
+    project = Project.objects.filter(name__iexact=name).first()
+    if (project is None and actor.projects is not None) or (
+        project and not membership.sees(actor, project)
+    ):
+        raise NoSuchProject(f"There is no project {name!r}.")
+    return project
 
 
 def rerun(
@@ -93,7 +116,7 @@ def rerun(
         inputs=original.inputs,
     )
     chain = library.load_chain(wish.workflow, workspace=workspace)
-    plan = _plan(chain, wish)
+    plan, bypass = _plan(chain, wish, actor)
     placed = _placed(chain, wish)
     worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
     changes = {"autonomy": autonomy, "phases": list(phases)}
@@ -109,6 +132,7 @@ def rerun(
         inputs=placed.inputs,
         environment=git.environment(placed.workspace),
         actor=actor,
+        gates_left_out=bypass.gates,
         rerun_of=original,
         changes={key: value for key, value in changes.items() if value},
     )
@@ -120,18 +144,58 @@ def brings_workspace(workflow: str) -> bool:
     return any(path.stem == workflow for path in _OWN_WORKSPACE)
 
 
-def _plan(chain: LoadedChain, wish: Wish) -> Plan:
-    return make_plan(
+def unknown_reviewers(plan: Plan) -> list[Problem]:
+    """Where a plan leaves a decision to somebody whom this site does not know."""
+    return list(reviewers.problems_in(plan, users.people())) if reviewers.named(plan) else []
+
+
+def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
+    """The plan as it was wished for, and what of the workflow's gates it leaves out."""
+    chosen = make_plan(
         chain.workflows,
         autonomy=_autonomy(wish.autonomy),
         phases=wish.phases,
         step=wish.step,
     ).plan
+    bypass = bypass_of(make_plan(chain.workflows).plan, chosen)
+    project = Project.objects.filter(name__iexact=wish.project).first()
+    if bypass and not permissions.may_operate(actor, project):
+        raise NotAllowed(f"This start {bypass}; only operators may do that.")
+    if unknown := unknown_reviewers(chosen) + _unknown_to(project):
+        raise Invalid(unknown)
+    return chosen, bypass
+
+
+def _unknown_to(project: Project | None) -> list[Problem]:
+    if project is None or not project.reviewers:
+        return []
+    return list(reviewers.problems_of_project(project.reviewers, users.people()))
+
+
+def _project_name(chain: LoadedChain, wish: Wish, actor: Actor) -> str:
+    """The project a run counts for: a folder that belongs to one is used under its name only."""
+    if _brings_own(chain):
+        return wish.project
+    owners = [project.name for project in owners_of(wish.workspace)]
+    if not wish.project:
+        return owners[0] if owners else check_project(git.project_name(wish.workspace))
+    named = check_project(wish.project)
+    is_theirs = named.casefold() in {owner.casefold() for owner in owners}
+    if owners and not is_theirs and not permissions.may_operate(actor):
+        raise NotAllowed(
+            f"{wish.workspace} belongs to {owners[0]}; only operators use it under another name."
+        )
+    return named
+
+
+def _brings_own(chain: LoadedChain) -> str:
+    """Who makes the workspace of a workflow that brings its own; nobody for any other."""
+    return _OWN_WORKSPACE.get(chain.path, "") if chain.path else ""
 
 
 def _placed(chain: LoadedChain, wish: Wish) -> Wish:
     """The wish with the workspace its steps will find, and its project's name."""
-    if maker := _OWN_WORKSPACE.get(chain.path) if chain.path else None:
+    if maker := _brings_own(chain):
         bring: Callable[[Wish], Wish] = import_string(maker)
         wish = bring(wish)
     named = wish.project or git.project_name(wish.workspace)

@@ -93,7 +93,7 @@ def catch_up(most: int = 100) -> int:
 
 def wait_of(run: Run) -> TurnWait | None:
     """Why this run has not begun; None when it has."""
-    if run.state is not RunStatus.PENDING or run.is_foreign:
+    if run.state is not RunStatus.PENDING or run.is_foreign or run.on_hold:
         return None
     older = _waiting(run.project).filter(pk__lt=run.pk)
     if run.project.exclusive:
@@ -144,7 +144,7 @@ def _holders(project: Project) -> QuerySet[Run]:
 
 
 def _waiting(project: Project) -> QuerySet[Run]:
-    return _at_work().filter(project=project, status=RunStatus.PENDING)
+    return _at_work().filter(project=project, status=RunStatus.PENDING, on_hold=False)
 
 
 def _at_work() -> QuerySet[Run]:

@@ -1,10 +1,15 @@
 """Executes `run` steps: a command that reads its briefing and prints a response, or just ends."""
 
-import shlex
 from collections.abc import Sequence
 from functools import partial
 
-from runs.domain.responses.results import Result, ResultStatus, failure, read_response
+from runs.domain.responses.results import (
+    Result,
+    ResultStatus,
+    failure,
+    kept_message,
+    read_response,
+)
 from runs.executors.launching import as_json, doubted, launch
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.executors.output import last_lines
@@ -12,7 +17,6 @@ from runs.executors.printed_response import last_json_object
 from runs.executors.process import Finished
 
 ERROR_LINES = 20
-MESSAGE = 500
 
 
 def run_command(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
@@ -45,8 +49,7 @@ def ends_well(argv: Sequence[str], *, order: Order, rules: Rules, watcher: Watch
 
 
 def _argv(order: Order) -> list[str]:
-    run = order.step.run or ""
-    argv = shlex.split(run) if isinstance(run, str) else list(run)
+    argv = list(order.step.argv)
     if not argv or not argv[0]:
         raise ValueError("it names no program")
     return argv
@@ -62,8 +65,12 @@ def _read(order: Order, finished: Finished) -> Result:
 
 
 def _succeeded(order: Order, finished: Finished) -> Result:
-    last = last_lines(finished.stdout.text, 1) or [f"{order.step.title} ended and said nothing."]
-    return Result(status=ResultStatus.SUCCESS, message=last[0].strip()[:MESSAGE])
+    last = _last_line(finished.stdout.text) or f"{order.step.title} ended and said nothing."
+    return Result(status=ResultStatus.SUCCESS, message=kept_message(last))
+
+
+def _last_line(printed: str) -> str:
+    return printed.rstrip().rpartition("\n")[2].strip()
 
 
 def _failed(finished: Finished) -> Result:

@@ -12,22 +12,36 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-_WARDEN = (sys.executable, "-I", "-S", str(Path(__file__).with_name("warden.py")))
+from runs.executors import file_modes
+
+_PYTHON = (sys.executable, "-I", "-S")
+_WARDEN = str(Path(__file__).with_name("warden.py"))
 _PATIENCE = 5.0
+NOT_ISOLATED = "The step could not be isolated, so it was not executed."
 
 
 class Guarded:
     """A command under way; leaving the context ends it, and so does the death of this process."""
 
-    def __init__(self, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        shelter: Sequence[str] = (),  # what isolates the warden, if anything
+    ) -> None:
         self.name = argv[0]
         self.gone = False  # the warden, so everything below it too
+        self._is_isolated = bool(shelter)
         self._said: dict[str, int] = {}
         self._words = b""
         self._line, theirs = socket.socketpair()
         try:
             with theirs:
-                self._warden = _start(argv, cwd, environment, theirs.fileno())
+                line = theirs.fileno()
+                command = [*(shelter or _PYTHON), _WARDEN, str(line), *argv]
+                self._warden = _start(command, cwd, environment, line)
         except BaseException:
             self._line.close()
             raise
@@ -74,7 +88,7 @@ class Guarded:
         """Why there is no command at all."""
         number = self._said.get("failed")
         if number is None:
-            return ""
+            return NOT_ISOLATED if self._is_isolated and self.gone and not self._said else ""
         if number == errno.ENOENT:
             return f"The command {self.name!r} was not found."
         return f"The command {self.name!r} could not be started: {os.strerror(number)}."
@@ -95,9 +109,21 @@ class Guarded:
         self.gone = not words
         return not self.gone
 
+    @property
+    def is_fenced(self) -> bool:
+        """Whether it was ended because nobody said in time that it may go on."""
+        return "fenced" in self._said
+
+    def hold(self, until: float, patience: float) -> None:
+        """Let it go on until this moment of the monotonic clock, and wait so long for a later."""
+        self._say(f"hold {until:.3f} {patience:.3f}\n")
+
     def ask_to_end(self) -> None:
+        self._say("end\n")
+
+    def _say(self, words: str) -> None:
         with contextlib.suppress(OSError):
-            self._line.send(b"!")
+            self._line.send(words.encode())
 
     def kill(self) -> None:
         with contextlib.suppress(OSError):
@@ -109,15 +135,17 @@ class Guarded:
 
     def kill_group(self) -> None:
         """The second best, for when somebody killed the warden."""
+        if self._is_isolated:
+            return  # all ended with their first process, and their numbers mean others here
         with contextlib.suppress(OSError):
             os.killpg(self._said["started"], signal.SIGKILL)
 
 
 def _start(
-    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], line: int
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], line: int
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*_WARDEN, str(line), *argv],
+        command,
         cwd=cwd,
         env=environment,
         stdin=subprocess.PIPE,
@@ -126,6 +154,7 @@ def _start(
         bufsize=0,
         pass_fds=[line],
         start_new_session=True,
+        umask=file_modes.usual_umask(),
     )
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +14,9 @@ from runs.executors import process
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import Printed, last_lines
 from runs.executors.process import Finished
+from runs.isolation import sheltering
+from runs.isolation.door import Door, beside
+from runs.isolation.ways import Unavailable
 
 TAIL_LINES = 40
 
@@ -29,14 +32,22 @@ def launch(
 ) -> Outcome:
     """Execute argv and have what it printed read; what went wrong around it counts first."""
     with _briefing_file(order) as path:
-        finished = process.run(
-            argv,
-            cwd=order.workspace,
-            environment={**_environment(order, rules), "FABER_BRIEFING": path},
-            feed=feed,
-            timeout=order.timeout,
-            watcher=watcher,
-        )
+        try:
+            shelter = _shelter(order, rules, path)
+        except Unavailable as error:
+            return Outcome(result=_not_isolated(error))
+        with _door(order, rules, path) if shelter else nullcontext() as door:
+            finished = process.run(
+                argv,
+                cwd=order.workspace,
+                environment={**_environment(order, rules), "FABER_BRIEFING": str(path)},
+                feed=feed,
+                timeout=order.timeout,
+                watcher=watcher,
+                conceal=rules.conceal,
+                shelter=shelter,
+                door=door,
+            )
     return Outcome(
         result=_with_evidence(_went_wrong(finished, order) or read(finished), finished),
         stdout=finished.stdout.text,
@@ -64,14 +75,36 @@ def doubted(result: Result, exit_code: int | None) -> Result:
 
 
 @contextmanager
-def _briefing_file(order: Order) -> Iterator[str]:
+def _briefing_file(order: Order) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix="faber-briefing-", suffix=".json")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(as_json(order.briefing))
-        yield name
+        yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)  # the warden may have been quicker
+
+
+def _shelter(order: Order, rules: Rules, briefing: Path) -> tuple[str, ...]:
+    return sheltering.prefix(
+        rules.isolation,
+        folder=order.workspace,
+        kept=order.kept,
+        door=beside(briefing) if rules.isolation.door else None,
+    )
+
+
+def _door(order: Order, rules: Rules, briefing: Path) -> AbstractContextManager[Door | None]:
+    if not rules.isolation.door:
+        return nullcontext()
+    return Door(beside(briefing), rules.isolation.door, order.environment)
+
+
+def _not_isolated(error: Unavailable) -> Result:
+    return failure(
+        f"This site executes steps in isolation only, which cannot be had here: {error}.",
+        suggested_fixes=[sheltering.REPAIR],
+    )
 
 
 def _environment(order: Order, rules: Rules) -> dict[str, str]:

@@ -1,14 +1,15 @@
 """What an executor is given, and what it hands back."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from runs.domain.responses.results import Result, failure
-from runs.domain.values.redaction import SECRET_VARIABLES
+from runs.domain.values.secrets.redaction import SECRET_VARIABLES, redact
 from runs.domain.workflow.definition import Step
 from runs.domain.workflow.evidence import Checked
+from runs.isolation.sheltering import Isolation
 
 # Why a step was ended from outside, and what people are told about it.
 ENDINGS = {
@@ -29,6 +30,7 @@ class Order:
     environment: Mapping[str, str]
     timeout: float
     session: str = ""  # in which an agent executed this step before, and may go on
+    kept: tuple[Path, ...] = ()  # folders besides the workspace that it needs to see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,15 @@ class Rules:
     project_agent: str = ""  # goes before the site's; a workflow's goes before both
     python_prefixes: tuple[str, ...] = ()
     secrets: tuple[str, ...] = SECRET_VARIABLES
+    isolation: Isolation = field(default_factory=Isolation)
+    conceal: Callable[[str], str] = redact  # what a line goes through before it is shown
+
+
+class Hold(NamedTuple):
+    """How long a step may go on without another word from whoever has it."""
+
+    until: float  # on the monotonic clock
+    patience: float  # so long it stands still after that if it can, and then is ended
 
 
 class Watcher(Protocol):
@@ -63,6 +74,9 @@ class Watcher(Protocol):
 
     def should_stop(self) -> bool:
         """Asked at least every half second; true ends the step at once."""
+
+    def hold(self) -> Hold | None:
+        """Asked as often; none means that nobody else could have the step."""
 
 
 def ended_early(ended: str, order: Order) -> Result:

@@ -5,10 +5,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from runs.domain.values.secrets.redaction import TOKEN_LETTERS, LineRedaction
+
 HEAD = 2 * 1024 * 1024
 TAIL = 8 * 1024 * 1024  # the larger part: a response stands at the end
 LINE = 2_000
+_READ = 4 * LINE + 4  # bytes of a line: four a character at most
+_LONGEST_WORD = 4_096  # what is longer is no token
 LINES_A_SECOND = 50
+_TOKEN_BYTES = TOKEN_LETTERS.encode()
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -41,6 +46,7 @@ class Capture:
             text, unreadable = _decoded(bytes(self._head + self._tail))
             return Printed(text=text, unreadable=unreadable)
         self._cut_between_characters()
+        self._cut_between_words()
         head, unreadable = _decoded(bytes(self._head))
         tail, more = _decoded(bytes(self._tail))
         return Printed(
@@ -63,13 +69,29 @@ class Capture:
             self._left_out += begun
         self._drop(next((n for n in range(4) if self._tail[n] & 0xC0 != 0x80), 0))
 
+    def _cut_between_words(self) -> None:
+        """Nobody would recognise the half of a token that is left at the cut."""
+        end = bytes(self._head[-_LONGEST_WORD:])
+        begin = bytes(self._tail[:_LONGEST_WORD])
+        if 0 < (begun := len(end) - len(end.rstrip(_TOKEN_BYTES))) < _LONGEST_WORD:
+            del self._head[-begun:]
+            self._left_out += begun
+        if (rest := len(begin) - len(begin.lstrip(_TOKEN_BYTES))) < _LONGEST_WORD:
+            self._drop(rest)
+
 
 class Lines:
     """Passes a stream's lines on; `may_pass` says for each whether there is room for it now."""
 
-    def __init__(self, pass_on: Callable[[str], None], may_pass: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        pass_on: Callable[[str], None],
+        may_pass: Callable[[], bool],
+        conceal: LineRedaction | None = None,
+    ) -> None:
         self._pass_on = pass_on
         self._may_pass = may_pass
+        self._conceal = conceal or LineRedaction()
         self._rest = b""
         self._skipped = 0
 
@@ -79,9 +101,15 @@ class Lines:
             self._pass(data[start:end])
             start = end + 1
         # In a flood the lines are counted, not split: there may be millions.
-        self._skipped += data.count(b"\n", start)
-        # Four bytes a character at most; what lies behind is cut from the line anyway.
-        self._rest = data[max(start, data.rfind(b"\n") + 1) :][: 4 * LINE + 4]
+        if skipped := data.count(b"\n", start):
+            self._skipped += skipped
+            self._pass_over(data[start : data.rfind(b"\n")])
+        # What lies behind is cut from the line anyway.
+        self._rest = data[max(start, data.rfind(b"\n") + 1) :][:_READ]
+
+    def _pass_over(self, lines: bytes) -> None:
+        if b"PRIVATE KEY" in lines:
+            self._conceal.pass_over(lines.decode(errors="replace"))
 
     def finish(self) -> None:
         if self._rest:
@@ -90,8 +118,11 @@ class Lines:
 
     def _pass(self, line: bytes) -> None:
         self._say_skipped()
-        text, _ = _decoded(line.removesuffix(b"\r"))
-        self._pass_on(text if len(text) <= LINE else f"{text[:LINE]}…")
+        text, _ = _decoded(line[:_READ].removesuffix(b"\r"))
+        is_cut = len(line) >= _READ
+        # Whole tokens only are recognised, so first they are taken out, then the line is cut.
+        text = self._conceal(text.rstrip(TOKEN_LETTERS) if is_cut else text)
+        self._pass_on(f"{text[:LINE]}…" if is_cut or len(text) > LINE else text)
 
     def _say_skipped(self) -> None:
         if self._skipped:

@@ -9,15 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from runs.domain.values.secrets.redaction import LineRedaction, redact
 from runs.executors.guarding import Guarded
-from runs.executors.orders import Watcher
+from runs.executors.orders import Hold, Watcher
 from runs.executors.output import Capture, Lines, Printed, Throttle
+from runs.isolation.door import Door
 
 GRACE = 2.0  # between asking a command to end and killing it
 LEFTOVERS = 0.5  # what the command left running may still finish by itself
 GIVE_UP = 5.0  # after the kill: something hangs in the kernel
+STOPPED = 5.0  # who was not heard of for so long was not slow but stopped, as laptops are
 POLL = 0.4
 CHUNK = 1 << 16
+
+Conceal = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,28 +44,38 @@ def run(
     feed: bytes,
     timeout: float,
     watcher: Watcher,
+    conceal: Conceal = redact,
+    shelter: Sequence[str] = (),
+    door: Door | None = None,
 ) -> Finished:
     """Execute argv without a shell; come back when it and everything it started is gone."""
     try:
         if not cwd.is_dir():
             return Finished(problem=f"The workspace {cwd} does not exist or is not a folder.")
-        guarded = Guarded(argv, cwd=cwd, environment=environment)
+        guarded = Guarded(argv, cwd=cwd, environment=environment, shelter=shelter)
     except (OSError, ValueError) as error:  # too long, or with a character no argument may hold
         return Finished(problem=f"The command {argv[0][:200]!r} could not be started: {error}.")
     with guarded:
-        return _to_the_end(guarded, feed, timeout, watcher)
+        ending = _Ending(guarded, timeout, watcher)
+        return _to_the_end(guarded, feed, ending, _shown(watcher, conceal), door)
 
 
-def _to_the_end(guarded: Guarded, feed: bytes, timeout: float, watcher: Watcher) -> Finished:
-    throttle = Throttle()
-    stdout = _Stream("stdout", guarded.stdout, watcher, throttle)
-    stderr = _Stream("stderr", guarded.stderr, watcher, throttle)
-    ending = _Ending(guarded, timeout, watcher)
+def _to_the_end(
+    guarded: Guarded,
+    feed: bytes,
+    ending: "_Ending",
+    show: Callable[[str], Lines],
+    door: Door | None,
+) -> Finished:
+    stdout = _Stream(guarded.stdout, show("stdout"))
+    stderr = _Stream(guarded.stderr, show("stderr"))
     with selectors.DefaultSelector() as selector:
         _register(selector, guarded.stdin, selectors.EVENT_WRITE, _Feed(guarded.stdin, feed).write)
         _register(selector, guarded.stdout, selectors.EVENT_READ, stdout.read)
         _register(selector, guarded.stderr, selectors.EVENT_READ, stderr.read)
         selector.register(guarded, selectors.EVENT_READ, guarded.hear)
+        if door:
+            selector.register(door, selectors.EVENT_READ, door.answer)
         while not guarded.gone:
             _serve(selector, ending.pause())
             ending.look()
@@ -74,7 +89,7 @@ def _to_the_end(guarded: Guarded, feed: bytes, timeout: float, watcher: Watcher)
         stderr=stderr.finish(),
         exit_code=guarded.exit_code,
         ended=ending.reason,
-        problem=guarded.problem,
+        problem=guarded.problem if ending.reason in ("", "lost") else "",
     )
 
 
@@ -112,11 +127,19 @@ class _Feed:
         return bool(self._left)
 
 
+def _shown(watcher: Watcher, conceal: Conceal) -> Callable[[str], Lines]:
+    """How the lines of a stream reach the watcher; together they are not too many."""
+    throttle = Throttle()
+    return lambda name: Lines(
+        lambda text: watcher.line(name, text), throttle, LineRedaction(conceal)
+    )
+
+
 class _Stream:
-    def __init__(self, name: str, pipe: IO[bytes], watcher: Watcher, throttle: Throttle) -> None:
+    def __init__(self, pipe: IO[bytes], lines: Lines) -> None:
         self._pipe = pipe
         self._capture = Capture()
-        self._lines = Lines(lambda text: watcher.line(name, text), throttle)
+        self._lines = lines
 
     def read(self) -> bool:
         """False when nobody can write any more."""
@@ -140,8 +163,9 @@ class _Ending:
         self.reason = ""
         self._guarded = guarded
         self._watcher = watcher
-        self._poll_at = time.monotonic()
+        self._looked_at = self._poll_at = time.monotonic()
         self._next_at = time.monotonic() + timeout
+        self._held: Hold | None = None
         self._exit_seen = False
         self._steps = [
             (guarded.ask_to_end, GRACE),
@@ -154,6 +178,10 @@ class _Ending:
 
     def look(self) -> None:
         now = time.monotonic()
+        if now - self._looked_at > STOPPED:  # nor did the command have this time
+            self._next_at += now - self._looked_at
+        self._looked_at = now
+        self._pass_on_hold()
         if self._guarded.exit_code is not None and not self._exit_seen:
             self._exit_seen = True
             self._next_at = min(self._next_at, now + LEFTOVERS)
@@ -163,6 +191,12 @@ class _Ending:
                 self._stop(now)
         if now >= self._next_at:
             self._take_step(now)
+
+    def _pass_on_hold(self) -> None:
+        held = self._watcher.hold()
+        if held and held != self._held:
+            self._held = held
+            self._guarded.hold(held.until, held.patience)
 
     def _stop(self, now: float) -> None:
         self.reason = self.reason or "stopped"
@@ -178,6 +212,8 @@ class _Ending:
         self._next_at = now + patience
 
     def check_warden(self) -> None:
-        if self._guarded.exit_code is None:
+        if self._guarded.is_fenced:
+            self.reason = "stopped"
+        elif self._guarded.exit_code is None:
             self.reason = self.reason or "lost"
             self._guarded.kill_group()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from runs.domain.responses.results import failure, read_response
+from runs.executors import file_modes
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import last_lines
 from runs.executors.process import POLL
@@ -27,7 +28,9 @@ def call_function(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
         refusal = f"The module {module} is not allowed for steps."
         return Outcome(result=failure(refusal, suggested_fixes=[advice]))
     call = _Call(reference, dict(order.briefing))
-    if ended := call.watched(watcher, order.timeout):
+    with file_modes.as_usual():
+        ended = call.watched(watcher, order.timeout)
+    if ended:
         return Outcome(result=ended_early(ended, order), ended=ended)
     if call.error:
         return _raised(call.error)
@@ -46,6 +49,7 @@ class _Call:
     def __init__(self, reference: str, briefing: dict[str, object]) -> None:
         self.response: object = None
         self.error: BaseException | None = None
+        self._was_over = False
         self._reference = reference
         self._briefing = briefing
         context = contextvars.copy_context()
@@ -58,12 +62,19 @@ class _Call:
         until = time.monotonic() + timeout
         self._thread.start()
         while self._thread.is_alive():
-            if watcher.should_stop():
+            if watcher.should_stop() or self._is_held_no_longer(watcher):
                 return self._give_up("stopped")
             if time.monotonic() >= until:
                 return self._give_up("timeout")
             self._thread.join(max(0.0, min(POLL, until - time.monotonic())))
         return ""
+
+    def _is_held_no_longer(self, watcher: Watcher) -> bool:
+        """Seen twice: after a machine was stopped, whoever holds the step needs a moment too."""
+        held = watcher.hold()
+        is_over = bool(held and time.monotonic() >= held.until)  # it cannot be made to stand still
+        was_over, self._was_over = self._was_over, is_over
+        return is_over and was_over
 
     def _work(self) -> None:
         try:

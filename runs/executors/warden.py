@@ -1,8 +1,10 @@
 """Stands between a worker and a step's command, so that the whole step ends with the worker.
 
 Run as a script: `python -I -S warden.py SOCKET COMMAND…`. On the socket it says `started PID`,
-`failed ERRNO` or `ended STATUS`. A byte from the worker asks everything below to end; the end of
-the worker's side, which also comes when the worker is killed, kills it.
+`failed ERRNO`, `fenced 1` or `ended STATUS`. The worker says `end`, which asks everything below to
+end, and `hold MOMENT SECONDS`: from that moment on, by the monotonic clock, somebody else may have
+the step, so everything below stands still; after so many seconds without a later moment it is
+killed. The end of the worker's side, which also comes when the worker is killed, kills it.
 """
 
 # Every step waits for these imports; signal, contextlib, pathlib or ctypes would double the time.
@@ -16,6 +18,9 @@ import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+INFINITY = float("inf")
+LATE = 1.0  # who wakes later than this was stopped too, or the whole machine was
+WAKING = 10.0  # and then so long it waits for its worker, which has to wake up as well
 
 
 def main() -> None:
@@ -73,14 +78,81 @@ def _let_go_of_the_pipes() -> None:
 
 
 def _obey(worker: int, command: int) -> None:
-    try:
-        while os.read(worker, 1):
-            _signal_below(command, _signal.SIGTERM)
-    except OSError:
-        pass  # reset instead of closed, when the worker died with our words unread
+    if _Hold(worker, command).is_over():
+        _tell(worker, "fenced", 1)
     while True:
         _signal_below(command, _signal.SIGKILL)
         time.sleep(0.02)
+
+
+class _Hold:
+    """For how long the step below is the worker's: without its word nothing goes on."""
+
+    def __init__(self, worker: int, command: int) -> None:
+        import select  # noqa: PLC0415 - the command has begun by now
+
+        self._worker, self._command = worker, command
+        self._until, self._patience = INFINITY, 0.0  # for as long as the worker lives
+        self._ends_at = INFINITY  # when everything below stands still
+        self._words = b""
+        self._ears = select.poll()
+        self._ears.register(worker, select.POLLIN)
+
+    def is_over(self) -> bool:
+        """Wait for the end of the hold; false when the worker itself is gone."""
+        while True:
+            if self._ears.poll(self._pause()):
+                if not self._hear():
+                    return False
+            elif time.monotonic() >= self._next and self._ran_out():
+                return True
+
+    @property
+    def _next(self) -> float:
+        return min(self._ends_at, self._until)
+
+    def _pause(self) -> float | None:
+        # Rounded up: a wait that ends early would be none at all, again and again.
+        return max(0.0, self._next - time.monotonic()) * 1000 + 1 if self._next < INFINITY else None
+
+    def _hear(self) -> bool:
+        try:
+            words = os.read(self._worker, 4096)
+        except OSError:
+            words = b""  # reset instead of closed, when the worker died with our words unread
+        *lines, self._words = (self._words + words).split(b"\n")
+        for line in lines:
+            word, *numbers = line.split()
+            if word == b"end":
+                _signal_below(self._command, _signal.SIGTERM)
+            else:
+                self._until, self._patience = map(float, numbers)
+                self._go_on_or_stand_still()
+        return bool(words)
+
+    def _go_on_or_stand_still(self) -> None:
+        now = time.monotonic()
+        if self._until <= now:
+            self._stand_still(now)  # maybe with more patience than before
+        elif self._ends_at < INFINITY:
+            self._ends_at = INFINITY
+            _signal_below(self._command, _signal.SIGCONT)
+
+    def _stand_still(self, now: float) -> None:
+        # Also a word that was sent before a sleep and heard after it.
+        if now > self._next + LATE:
+            self._patience = max(self._patience, WAKING)
+        if self._ends_at == INFINITY:
+            _stop_below(self._command)
+        self._until, self._ends_at = INFINITY, now + self._patience
+
+    def _ran_out(self) -> bool:
+        """Whether the worker had its chance to say otherwise, and did not."""
+        now = time.monotonic()
+        had_its_chance = self._ends_at <= now <= self._ends_at + LATE
+        if not had_its_chance:
+            self._stand_still(now)
+        return had_its_chance
 
 
 def _reap(worker: int, command: int) -> int:
@@ -98,14 +170,16 @@ def _reap(worker: int, command: int) -> int:
 
 
 def _remove_briefing() -> None:
-    """The worker does it too, unless it was killed."""
-    try:
-        os.unlink(os.environ["FABER_BRIEFING"])
-    except (KeyError, OSError):
-        pass
+    """The worker does it too, unless it was killed; beside it may be a door."""
+    briefing = os.environ.get("FABER_BRIEFING", "")
+    for file in (briefing, briefing.removesuffix(".json") + ".mcp"):
+        try:
+            os.unlink(file)
+        except OSError:
+            pass
 
 
-def _signal_below(command: int, number: int) -> None:
+def _signal_below(command: int, number: int) -> int:
     try:
         pids = _below(os.getpid())
     except FileNotFoundError:  # no /proc: the group, which a negative number names, is what we know
@@ -115,6 +189,14 @@ def _signal_below(command: int, number: int) -> None:
             os.kill(pid, number)
         except OSError:
             pass  # already gone, or not ours to end
+    return len(pids)
+
+
+def _stop_below(command: int) -> None:
+    """Whatever started something while it was being stopped is stopped with it."""
+    seen = -1
+    while seen != (seen := _signal_below(command, _signal.SIGSTOP)):
+        pass
 
 
 def _below(ancestor: int) -> list[int]:

@@ -2,7 +2,16 @@
 
 from runs.github.client import Client, client, is_on, place_of, reader
 from runs.github.errors import GitHubError, NotThere, RefusedCredentials, Slowed, Unreachable
-from runs.github.values import GHOST, Comment, Credentials, Issue, News, Permission, Place
+from runs.github.values import (
+    GHOST,
+    Comment,
+    Credentials,
+    GitHubUser,
+    Issue,
+    News,
+    Permission,
+    Place,
+)
 
 __all__ = [
     "GHOST",
@@ -10,6 +19,7 @@ __all__ = [
     "Comment",
     "Credentials",
     "GitHubError",
+    "GitHubUser",
     "Issue",
     "News",
     "NotThere",

@@ -11,7 +11,15 @@ from urllib.parse import quote
 from django.conf import settings
 
 from runs.github.errors import NotThere
-from runs.github.values import Comment, Credentials, Issue, News, Permission, Place
+from runs.github.values import (
+    Comment,
+    Credentials,
+    GitHubUser,
+    Issue,
+    News,
+    Permission,
+    Place,
+)
 
 if TYPE_CHECKING:
     from runs.github.transport import GitHubAnswer, Transport
@@ -91,6 +99,14 @@ class Client:
     def issue(self, repo: str, number: int) -> Issue:
         return self._ask("GET", repo, f"/issues/{number}").read(Issue.read)
 
+    def user(self, login: str) -> GitHubUser:
+        """Whoever has this login now."""
+        return self._transport.ask("GET", f"/users/{quote(login, safe='')}").read(GitHubUser.read)
+
+    def comment(self, repo: str, comment_id: int) -> Comment:
+        """A comment as it stands there now."""
+        return self._ask("GET", repo, f"/issues/comments/{comment_id}").read(Comment.read)
+
     def create_comment(self, repo: str, issue: int, body: str) -> Comment:
         """After `Unreachable` the comment may be there: look for it before posting again."""
         answer = self._ask("POST", repo, f"/issues/{issue}/comments", body={"body": body})
@@ -136,10 +152,13 @@ class Client:
         ordered = sorted(found.values(), key=lambda comment: (comment.updated_at, comment.id))
         return News(comments=tuple(ordered), etag=etag)
 
-    def permission(self, repo: str, login: str) -> Permission:
+    def permission(self, repo: str, login: str, user_id: int | None = None) -> Permission:
+        """What somebody may do; none for whoever took over the login of the person meant."""
         try:
             answer = self._ask("GET", repo, f"/collaborators/{quote(login, safe='')}/permission")
         except NotThere:
+            return Permission.NONE
+        if user_id and answer.read(lambda data: GitHubUser.read(data["user"])).id != user_id:
             return Permission.NONE
         return answer.read(Permission.read)
 

@@ -51,30 +51,53 @@ class Permission(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A comment on an issue or a pull request, as the API and the webhook give it."""
+    """A comment on an issue or a pull request, as the API gives it."""
 
     id: int
     body: str
     author: str
+    author_id: int | None  # stays when the login changes; None when the account is gone
     is_bot: bool
     url: str
     created_at: datetime
     updated_at: datetime
+    repository: str
     issue: int
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text may be somebody else's: whoever maintains a repository can edit it."""
+        return self.updated_at != self.created_at
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """Raises KeyError, TypeError or ValueError for anything that is not a comment."""
+        owner, name, _, issue = data["issue_url"].split("/")[-4:]
         return cls(
             id=int(data["id"]),
             body=data["body"] or "",
             author=_login(data["user"]),
+            author_id=int(data["user"]["id"]) if data["user"] else None,
             is_bot=_is_bot(data["user"]),
             url=data["html_url"],
             created_at=datetime.fromisoformat(data["created_at"]),
             updated_at=datetime.fromisoformat(data["updated_at"]),
-            issue=int(data["issue_url"].rpartition("/")[2]),
+            repository=f"{owner}/{name}",
+            issue=int(issue),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitHubUser:
+    """An account on GitHub: the number is the person, the login only their present name."""
+
+    id: int
+    login: str
+    is_bot: bool
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        return cls(id=int(data["id"]), login=str(data["login"]), is_bot=_is_bot(data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

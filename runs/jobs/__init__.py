@@ -1,1 +1,1 @@
-"""The job queue in the site's own database, its wake-up call and heartbeat; not what jobs do."""
+"""The job queue in the site's database, and the machines that take from it; not what jobs do."""

@@ -1,44 +1,64 @@
 """Tells from what workers leave in the database whether any of them is alive."""
 
-import socket
+from collections.abc import Mapping
 from datetime import timedelta
 
-from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models import DurationField, ExpressionWrapper, Max
 from django.db.models.functions import Now
 
-from runs.models import StepAttempt, WorkerBeat
+from runs.jobs.table import Lane
+from runs.models import WorkerBeat, machine
 
 # Longer than it takes to notice a stuck cluster and start another, so that nobody is alarmed
 # about what heals by itself.
 PATIENCE = timedelta(seconds=15)
 
+COLUMNS = {Lane.STEPS: "beat_at", Lane.SHORT: "short_beat_at"}
+
 
 def record() -> None:
-    """Leave a sign of life; only a worker that takes jobs can."""
+    """Leave a sign of life; only a worker that takes steps can."""
+    note(Lane.STEPS)
+
+
+def record_short() -> None:
+    """Leave a sign of life; only a worker that takes short jobs can."""
+    note(Lane.SHORT)
+
+
+def note(lane: Lane) -> None:
+    """A lane of this machine was seen to live."""
     # The clock of the database, so that hosts with clocks of their own agree.
+    column = COLUMNS[lane]
     WorkerBeat.objects.bulk_create(
-        [WorkerBeat(host=socket.gethostname(), beat_at=Now())],
+        [WorkerBeat(host=machine.name(), **{column: Now()})],
         update_conflicts=True,
         unique_fields=["host"],
-        update_fields=["beat_at"],
+        update_fields=[column],
     )
 
 
-def latest_age() -> timedelta | None:
-    """How long ago a worker last took a beat, on any host; None when none ever did."""
-    since = ExpressionWrapper(Now() - F("beat_at"), output_field=DurationField())
-    ages = WorkerBeat.objects.order_by("-beat_at").values_list(since, flat=True)
-    return ages.first()
+Ages = Mapping[Lane, timedelta | None]
+
+
+def ages() -> Ages:
+    """How long ago each lane last gave a sign, on any host; None when it never did."""
+    since = {
+        column: ExpressionWrapper(Now() - Max(column), output_field=DurationField())
+        for column in COLUMNS.values()
+    }
+    found = WorkerBeat.objects.aggregate(**{f"{name}_age": age for name, age in since.items()})
+    return {lane: found[f"{column}_age"] for lane, column in COLUMNS.items()}
+
+
+def silent(found: Ages) -> list[Lane]:
+    """The lanes that nobody works in."""
+    return [lane for lane, age in found.items() if age is None or age >= PATIENCE]
 
 
 def worker_is_alive() -> bool:
-    """Whether some worker takes jobs, or all are so busy with steps that none can."""
-    age = latest_age()
-    return (age is not None and age < PATIENCE) or _somebody_holds_a_step()
+    """Whether some worker takes steps, and some the short jobs.
 
-
-def _somebody_holds_a_step() -> bool:
-    held = StepAttempt.objects.filter(
-        status=StepAttempt.Status.RUNNING, is_remote=False, lease_until__gt=Now()
-    )
-    return held.exists()
+    Who executes a run at a terminal takes no jobs, whatever steps it holds.
+    """
+    return not silent(ages())

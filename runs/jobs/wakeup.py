@@ -12,8 +12,10 @@ from typing import Protocol
 from django.conf import settings
 from django.db import connections, transaction
 
-CHANNEL = "faber_jobs"
-# The address of a socket holds 108 bytes, 104 on a Mac; a process id follows the folder.
+from runs.jobs.table import Lane
+
+CHANNELS = {Lane.STEPS: "faber_jobs", Lane.SHORT: "faber_short_jobs"}
+# The address of a socket holds 108 bytes, 104 on a Mac; lane and process id follow the folder.
 LONGEST_FOLDER = 90
 
 
@@ -25,22 +27,22 @@ class Listener(Protocol):
     def close(self) -> None: ...
 
 
-def wake(alias: str) -> None:
-    """Wake every waiting cluster when the caller's transaction commits."""
+def wake(alias: str, lane: Lane) -> None:
+    """Wake every cluster that waits for jobs of a lane when the caller's transaction commits."""
     connection = connections[alias]
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+            cursor.execute("SELECT pg_notify(%s, '')", [CHANNELS[lane]])
     else:
-        transaction.on_commit(_knock, using=alias)
+        transaction.on_commit(lambda: _knock(lane), using=alias)
 
 
-def listen(alias: str) -> Listener:
+def listen(alias: str, lane: Lane) -> Listener:
     """Hear every wake-up call from now on, also those that come before the first wait."""
     if connections[alias].vendor == "postgresql":
-        return NotifiedListener(alias)
+        return NotifiedListener(alias, lane)
     try:
-        return SocketListener()
+        return SocketListener(lane)
     except OSError:  # a file system without sockets
         return SilentListener()
 
@@ -48,11 +50,11 @@ def listen(alias: str) -> Listener:
 class NotifiedListener:
     """PostgreSQL carries the call to every host."""
 
-    def __init__(self, alias: str) -> None:
+    def __init__(self, alias: str, lane: Lane) -> None:
         # Not the broker's connection, which Django closes when it is old; the same parameters.
         self._connection = connections.create_connection(alias)
         with self._connection.cursor() as cursor:
-            cursor.execute(f"LISTEN {CHANNEL}")
+            cursor.execute(f"LISTEN {CHANNELS[lane]}")
 
     def wait(self, seconds: float) -> None:
         with self._connection.wrap_database_errors:
@@ -64,12 +66,12 @@ class NotifiedListener:
 
 
 class SocketListener:
-    """Each process has a socket of its own, so that two clusters never take each other's calls."""
+    """Each process has a socket for each lane, so that nobody takes another's calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, lane: Lane) -> None:
         folder = _folder()
         folder.mkdir(mode=0o700, exist_ok=True)
-        self._path = folder / str(os.getpid())
+        self._path = folder / f"{_prefix(lane)}{os.getpid()}"
         self._open()
 
     def wait(self, seconds: float) -> None:
@@ -102,9 +104,9 @@ class SilentListener:
     def close(self) -> None: ...
 
 
-def _knock() -> None:
+def _knock(lane: Lane) -> None:
     try:
-        doors = list(_folder().iterdir())
+        doors = [door for door in _folder().iterdir() if door.name.startswith(_prefix(lane))]
     except FileNotFoundError:  # no cluster has been here yet
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as knocker:
@@ -116,6 +118,10 @@ def _knock() -> None:
                 door.unlink(missing_ok=True)
             except OSError:  # too many calls unheard: it is awake
                 continue
+
+
+def _prefix(lane: Lane) -> str:
+    return f"{lane.name.lower()}-"
 
 
 def _folder() -> Path:

@@ -1,25 +1,38 @@
 """The rows behind a run; what must always hold is a constraint here, what happens is `engine`'s."""
 
-from runs.models.access import AccessToken, IdempotencyKey
+from runs.models.access import AccessToken, BrowserSession, Dismissal, GitHubLink, IdempotencyKey
+from runs.models.audit import AuditEntry, AuditKind
+from runs.models.hosts import SiteHost
 from runs.models.naming import choices
-from runs.models.packages import ContextPackage, ContextPart
-from runs.models.projects import Batch, Project
-from runs.models.record import Artifact, Event
+from runs.models.packages import CodePart, ContextPackage, ContextPart
+from runs.models.projects import DEMO, Batch, Project, owners_of
+from runs.models.record import Artifact, CodeSnapshot, Event
 from runs.models.run import Run
-from runs.models.steps import StepAttempt, StepOutput, WorkerBeat
+from runs.models.steps import OutputPart, StepAttempt, StepOutput, WorkerBeat
 
 __all__ = [
+    "DEMO",
     "AccessToken",
     "Artifact",
+    "AuditEntry",
+    "AuditKind",
     "Batch",
+    "BrowserSession",
+    "CodePart",
+    "CodeSnapshot",
     "ContextPackage",
     "ContextPart",
+    "Dismissal",
     "Event",
+    "GitHubLink",
     "IdempotencyKey",
+    "OutputPart",
     "Project",
     "Run",
+    "SiteHost",
     "StepAttempt",
     "StepOutput",
     "WorkerBeat",
     "choices",
+    "owners_of",
 ]

@@ -1,11 +1,14 @@
-"""What programs sign in with, and what they have asked already."""
+"""What programs sign in with and have asked already; where people are, and what they put away."""
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from runs.domain.values.actors import Scope
 from runs.models.naming import choices
+from runs.models.projects import Project
 
 
 class AccessToken(models.Model):
@@ -16,6 +19,9 @@ class AccessToken(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )  # whom a reviewer's token acts for
+    # Bound to projects it opens those alone, and nothing at all when they are gone.
+    is_bound = models.BooleanField(default=False, db_default=False)
+    projects = models.ManyToManyField(Project, blank=True, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -27,6 +33,45 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class GitHubLink(models.Model):
+    """A GitHub account that is a person's, by the number that stays when its login changes."""
+
+    number = models.BigIntegerField(unique=True)
+    login = models.CharField(max_length=100)  # as it was then
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="github_links"
+    )
+    linked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["login"]
+
+    def __str__(self) -> str:
+        return self.login
+
+
+class BrowserSession(models.Model):
+    """A browser somebody is signed in with; it goes when its session goes, whoever deletes that."""
+
+    LONGEST_ADDRESS = 45
+    LONGEST_AGENT = 300
+
+    session = models.OneToOneField(
+        Session, on_delete=models.CASCADE, related_name="+", db_column="session_key"
+    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    began_at = models.DateTimeField(default=timezone.now, db_default=Now())
+    last_seen_at = models.DateTimeField(default=timezone.now, db_default=Now())
+    address = models.CharField(max_length=LONGEST_ADDRESS, blank=True, db_default="")
+    agent = models.CharField(max_length=LONGEST_AGENT, blank=True, db_default="")
+
+    class Meta:
+        ordering = ["-last_seen_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.user} from {self.address}"
 
 
 class IdempotencyKey(models.Model):
@@ -44,3 +89,21 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Dismissal(models.Model):
+    """Something on the pages that somebody does not want to be shown again."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="dismissals"
+    )
+    what = models.CharField(max_length=40)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "what"], name="dismissed_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.what

@@ -5,18 +5,45 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+from runs.domain.values.errors import NewerDatabase
 
 ADVISORY_LOCK = 0xFABE
+_OWN = ("faber_runs", "faber_feedback")
 
 
 def bring_up_to_date() -> None:
     with _alone():
+        check_version()
         if not is_up_to_date():
             call_command("migrate", interactive=False, verbosity=0)
+
+
+def check_version() -> bool:
+    """Refuse a database that a newer version has changed; False when there is none yet."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    if unknown := sorted({key for key in applied if key[0] in _OWN} - _known()):
+        raise NewerDatabase(
+            f"A newer version of FABER has upgraded this database: it has the migration "
+            f"{unknown[-1][1]}, which this version does not know. Start the newer version, or "
+            "restore the backup from before the upgrade."
+        )
+    return bool(applied)
+
+
+def _known() -> set[tuple[str, str]]:
+    """By the names of the files: loading them would cost every command a moment."""
+    return {
+        (label, file.stem)
+        for label in _OWN
+        for file in Path(apps.get_app_config(label).path, "migrations").glob("[0-9]*.py")
+    }
 
 
 def is_up_to_date() -> bool:

@@ -7,15 +7,26 @@ from runs.models.run import Run
 from runs.models.steps import StepAttempt
 
 
-class ContextPart(models.Model):
-    """A part of packages, stored once however many packages hold it."""
+class StoredPart(models.Model):
+    """Something large that is stored once, however many rows refer to it."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     content = models.BinaryField()  # compressed
     size = models.PositiveIntegerField()  # before it was compressed
 
+    class Meta:
+        abstract = True
+
     def __str__(self) -> str:
         return self.digest[:12]
+
+
+class ContextPart(StoredPart):
+    """A part of packages."""
+
+
+class CodePart(StoredPart):
+    """What is kept of one changed file: its patch, and both sides of it."""
 
 
 class ContextPackage(models.Model):

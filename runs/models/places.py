@@ -8,6 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from runs.domain.values.ids import sanitise
+
 
 def stored(place: Path) -> str:
     """How a row keeps a full path."""
@@ -18,6 +20,12 @@ def stored(place: Path) -> str:
 def found(kept: str) -> Path:
     """The full path of what a row keeps."""
     return _data() / kept
+
+
+def own_place(project: str) -> Path:
+    """Where a project works that has no folder on this machine."""
+    org, _, name = project.partition("/")
+    return found(f"workspaces/{sanitise(org)}/{sanitise(name)}")
 
 
 def _data() -> Path:

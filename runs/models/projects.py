@@ -7,7 +7,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from runs.domain.values.members import EVERYONE, MEMBERS
 from runs.models import places
+
+DEMO = "faber/demo"  # the project that demos count for
 
 
 class Project(models.Model):
@@ -18,10 +21,20 @@ class Project(models.Model):
     reviewers = models.JSONField(
         "reviewers", default=list, blank=True, help_text="for steps that name none themselves"
     )
+    # For whom the project exists, and what its members may do in it.
+    visibility = models.CharField(
+        max_length=10,
+        choices=[(EVERYONE, "Everyone"), (MEMBERS, "Members")],
+        default=EVERYONE,
+        db_default=EVERYONE,
+    )
+    members = models.JSONField(default=list, db_default=[], blank=True)  # as NAME:ROLE
     # What is told on the project's issues besides the requests, and who may command there.
     tells_runs = models.BooleanField("comment when a run starts and ends", default=False)
     labels_issues = models.BooleanField("label issues that wait for a decision", default=False)
     github_allow = models.JSONField("GitHub logins that may command", default=list, blank=True)
+    # Counts the secrets made for forwarding comments; 0: there is none.
+    webhook_number = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # How steps are executed here; a workflow that says otherwise goes first.
     agent = models.CharField(
         max_length=500, blank=True, help_text="claude, codex, or a command that reads a prompt"
@@ -49,6 +62,15 @@ class Project(models.Model):
     def folder(self) -> Path | None:
         """Where its code lies on this machine, if it does."""
         return places.found(self.workspace) if self.workspace else None
+
+    def is_at(self, folder: Path) -> bool:
+        return self.folder is not None and self.folder.resolve() == folder.resolve()
+
+
+def owners_of(folder: Path) -> list[Project]:
+    """The projects whose folder this is, the oldest first."""
+    registered = Project.objects.exclude(workspace="").order_by("pk")
+    return [project for project in registered if project.is_at(folder)]
 
 
 class Batch(models.Model):

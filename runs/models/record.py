@@ -1,4 +1,4 @@
-"""What a run leaves behind: its history and its files."""
+"""What a run leaves behind: its history, its files, what it changed."""
 
 from django.db import models
 from django.db.models import Q
@@ -69,3 +69,28 @@ class Artifact(models.Model):
     @property
     def is_text(self) -> bool:
         return b"\0" not in bytes(self.content)
+
+
+class CodeSnapshot(models.Model):
+    """What a run had changed in its repository when it asked; it outlives both."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="snapshots")
+    place = models.CharField(max_length=200)  # of the question; rounds are counted by it
+    previous = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )  # what the round before showed
+    base = models.CharField(max_length=64)
+    head = models.CharField(max_length=64)
+    tree = models.CharField(max_length=64)
+    files = models.PositiveIntegerField()
+    additions = models.PositiveIntegerField()
+    deletions = models.PositiveIntegerField()
+    commits = models.PositiveIntegerField()
+    listing = models.BinaryField()  # every file and commit, compressed; see `runs.changes.store`
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.base[:12]}..{self.head[:12]}"

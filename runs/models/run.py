@@ -10,9 +10,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from runs.domain.planning import titles
 from runs.domain.planning.planner import Facts
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
+from runs.domain.values.text import one_line
 from runs.domain.workflow.definition import AutonomyLevel
 from runs.domain.workflow.plan import Plan, Progress, Unit, digest_of
 from runs.models import places
@@ -20,6 +22,8 @@ from runs.models.naming import choices
 from runs.models.projects import Batch, Project
 
 KEPT_PLANS = 200
+# What the title is made of, the best first; a list that shows titles fetches these.
+TITLED_BY = ("own_title", "target", "workflow_id")
 
 
 class _KnownPlan(NamedTuple):
@@ -41,12 +45,21 @@ class Run(models.Model):
     )
     work_id = models.CharField(max_length=50, blank=True)
     target = models.CharField(max_length=500, blank=True)
+    # By its issue, else its target, else a document of its own; empty: by its workflow.
+    own_title = models.CharField(max_length=titles.LONGEST, blank=True, default="", db_default="")
     workflow_id = models.CharField(max_length=100)
     workflow_ref = models.CharField(max_length=1000, blank=True)  # where a rerun reads it again
     autonomy = models.CharField(max_length=20, choices=choices(AutonomyLevel))
     workspace = models.CharField(max_length=1000)
     worktree_of = models.CharField(max_length=1000, blank=True)  # the repository it was made from
     worktree_kept = models.CharField(max_length=500, blank=True)  # why it outlives its run
+    # Where its last step was executed, which folder that was, and the commit it was left at.
+    host = models.CharField(max_length=200, blank=True, default="", db_default="")
+    host_identity = models.CharField(max_length=64, blank=True, default="", db_default="")
+    folder_mark = models.CharField(max_length=64, blank=True, default="", db_default="")
+    left_commit = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # The commit its worktree left the base branch at; else it began at its environment's.
+    base_commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     mirrors = models.CharField(max_length=1000, blank=True)  # the directory of a run made elsewhere
     prompt = models.TextField(blank=True)
     inputs = models.JSONField(default=dict, blank=True)
@@ -69,13 +82,17 @@ class Run(models.Model):
     last_event_id = models.PositiveIntegerField(default=0)
     last_event_at = models.DateTimeField(null=True, blank=True)
     last_event_hash = models.CharField(max_length=64, blank=True)
+    head_code = models.CharField(max_length=64, blank=True, default="", db_default="")
     told_elsewhere = models.PositiveIntegerField(default=0)  # events that came with an import
+    imported_at = models.DateTimeField(null=True, blank=True)  # what it says of itself is a claim
+    on_hold = models.BooleanField(default=False, db_default=False)  # until an operator resumes it
 
     started_by = models.CharField(max_length=200)
     started_by_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     started_by_account = models.CharField(max_length=200, blank=True)
+    started_by_token = models.CharField(max_length=100, blank=True, default="", db_default="")
     environment = models.JSONField(default=dict, blank=True)
     carried = models.JSONField(default=dict, blank=True)  # what only its directory knows to say
     rerun_of = models.ForeignKey(
@@ -99,6 +116,7 @@ class Run(models.Model):
                     "entered_phase",
                     "work_id",
                     "run_id",
+                    "own_title",
                 ],
                 name="runs_listed",
             ),
@@ -117,6 +135,12 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.run_id
+
+    @property
+    def title(self) -> str:
+        """What it is called, on every list and page."""
+        # A run of an earlier release has none of its own, but may have a target.
+        return self.own_title or one_line(self.target, titles.LONGEST) or self.workflow_id
 
     @property
     def is_foreign(self) -> bool:

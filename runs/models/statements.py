@@ -121,14 +121,21 @@ def insert(new: Model) -> None:
     new._state.adding, new._state.db = False, DEFAULT_DB_ALIAS
 
 
-def insert_all(model: type[Model], new: Sequence[Model]) -> None:
-    """Write new objects whose keys nobody asks for."""
+def insert_all(model: type[Model], new: Sequence[Model]) -> int:
+    """Write new objects whose keys nobody asks for; how many there was room for.
+
+    One whose place is taken is left out: an error would end the transaction with all it holds.
+    """
+    written = 0
     for start in range(0, len(new), _ROWS_AT_ONCE):
         some = new[start : start + _ROWS_AT_ONCE]
         with _database().cursor() as cursor:
             cursor.execute(
-                _insertion(model, len(some)), [value for each in some for value in _row(each)]
+                f"{_insertion(model, len(some))} ON CONFLICT DO NOTHING",
+                [value for each in some for value in _row(each)],
             )
+            written += cursor.rowcount
+    return written
 
 
 def update(

@@ -2,7 +2,6 @@
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from runs.domain.responses.results import ResultStatus
@@ -37,6 +36,7 @@ class StepAttempt(models.Model):
 
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.QUEUED)
     worker = models.CharField(max_length=200, blank=True)
+    host = models.CharField(max_length=200, blank=True, default="", db_default="")  # who has to
     lease_until = models.DateTimeField(null=True, blank=True)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -46,9 +46,10 @@ class StepAttempt(models.Model):
     response = models.JSONField(null=True, blank=True)
     late_response = models.JSONField(null=True, blank=True)  # came when the step was lost
     files = models.JSONField(default=list, blank=True)  # paths of the artifacts it named
-    progress = models.TextField(blank=True)  # the last lines printed while it runs
+    progress = models.TextField(blank=True)  # written by workers of the release before only
     session = models.CharField(max_length=200, blank=True)  # in which an agent can be asked on
     usage = models.JSONField(null=True, blank=True)  # what an agent says it cost
+    handed_in = models.JSONField(null=True, blank=True)  # from outside, evidence not looked for
     baseline = models.JSONField(null=True, blank=True)  # what evidence is measured against
     evidence = models.JSONField(default=list, blank=True)  # what was looked for when it ended
 
@@ -80,6 +81,12 @@ class StepAttempt(models.Model):
         return str((self.response or {}).get("message", ""))
 
     @property
+    def late_result(self) -> str:
+        """What it handed back when the step was not its own any more; mostly nothing."""
+        late = self.late_response or {}
+        return ": ".join(str(late[name]) for name in ("status", "message") if late.get(name))
+
+    @property
     def key(self) -> str:
         return f"{self.phase}:{self.step}"
 
@@ -101,11 +108,22 @@ class StepOutput(models.Model):
         return f"output of {self.attempt}"
 
 
+class OutputPart(models.Model):
+    """Some lines that a step printed while it runs; see `live_output`."""
+
+    attempt = models.ForeignKey(StepAttempt, on_delete=models.CASCADE, related_name="+")
+    lines = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"lines of {self.attempt}"
+
+
 class WorkerBeat(models.Model):
-    """When a worker on a host last took a job from the queue."""
+    """When workers on a host last took a job, by the lane they are of."""
 
     host = models.CharField(max_length=200, unique=True)
-    beat_at = models.DateTimeField(db_default=Now())
+    beat_at = models.DateTimeField(null=True)
+    short_beat_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.host

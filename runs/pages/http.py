@@ -14,6 +14,10 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.http import content_disposition_header
 from django_htmx.middleware import HtmxDetails
 
+from runs.accounts import membership, users
+from runs.accounts.membership import Sight
+from runs.chain import refusals
+from runs.domain.values.actors import Actor
 from runs.domain.values.errors import FaberError, NotAllowed, NotFound
 from runs.models import Artifact
 
@@ -22,13 +26,18 @@ STOP_POLLING = 286
 
 _CODES = {
     "not_found": 404,
+    "no_changes": 404,
     "not_allowed": 403,
     "already_answered": 409,
     "stale": 409,
     "refused": 409,
+    "imported": 409,
     "invalid_response": 422,
+    "round_limit": 422,
     "invalid": 422,
 }
+
+_WANTED = {"request": "answer", "draft": "keep a draft", "remarks": "comment on a line"}
 
 _P = ParamSpec("_P")
 
@@ -38,9 +47,25 @@ class PageRequest(HttpRequest):
 
     htmx: HtmxDetails
     user: User
+    visitor: Actor
+    sight: Sight
 
 
 View = Callable[Concatenate[PageRequest, _P], HttpResponse]
+
+
+def visitor(request: PageRequest) -> Actor:
+    """Who looks at the page, with the groups they are in; asked once a request."""
+    if not hasattr(request, "visitor"):
+        request.visitor = users.actor_of(request.user)
+    return request.visitor
+
+
+def sight(request: PageRequest) -> Sight:
+    """The projects that exist for them."""
+    if not hasattr(request, "sight"):
+        request.sight = membership.sight_of(visitor(request))
+    return request.sight
 
 
 class SeeOther(HttpResponseRedirect):
@@ -87,11 +112,21 @@ def refusing(view: View[_P]) -> View[_P]:
         except NotFound as error:
             raise Http404(str(error)) from error
         except NotAllowed as error:
+            noted(request, error)
             raise PermissionDenied(str(error)) from error
         except FaberError as error:
             return page(request, "refused.html", {"message": str(error)}, status=status_of(error))
 
     return wrapped
+
+
+def noted(request: PageRequest, error: FaberError) -> None:
+    """Put it on record when somebody tried what they may not do."""
+    match = request.resolver_match
+    if match and request.user.is_authenticated:
+        named = {key: str(match.kwargs.get(key, "")) for key in ("run_id", "request_id")}
+        what = _WANTED.get(match.url_name or "", (match.url_name or "").replace("-", " "))
+        refusals.note(error, actor=visitor(request), what=what, **named)
 
 
 def download(kept: QuerySet[Artifact], revision: int, path: str) -> HttpResponse:

@@ -7,25 +7,43 @@ from django.db.models import prefetch_related_objects
 from runs.domain.values.events import timestamp
 from runs.models import Run
 from runs.ports import asker
+from runs.record.endings import Ending, endings
 from runs.record.state_json import resume_point, run_url
 
 Json = dict[str, object]
 
 
 def run_shape(run: Run) -> Json:
-    return run_shapes([run])[0]
+    """Of one run also what came too late; of many that would be a query more for hardly any."""
+    return {**run_shapes([run])[0], "late_results": _late_results(run)}
 
 
 def run_shapes(runs: Sequence[Run]) -> list[Json]:
     prefetch_related_objects(runs, "project", "batch")
-    asked = asker().pending(runs)
-    return [_shape(run, asked.get(run.pk)) for run in runs]
+    asked, ended = asker().pending(runs), endings(runs)
+    return [_shape(run, asked.get(run.pk), ended.get(run.pk)) for run in runs]
 
 
-def _shape(run: Run, request_id: str | None) -> Json:
+def _late_results(run: Run) -> list[Json]:
+    """What steps handed back when somebody else had them: kept for people, it changed nothing."""
+    late = run.attempts.filter(late_response__isnull=False).order_by("pk")
+    return [
+        {
+            "phase": attempt.phase,
+            "step": attempt.step,
+            "attempt": attempt.number,
+            "reason": attempt.reason,
+            "response": attempt.late_response,
+        }
+        for attempt in late.only("phase", "step", "number", "reason", "late_response")
+    ]
+
+
+def _shape(run: Run, request_id: str | None, ending: Ending | None) -> Json:
     unit = run.unit
     return {
         "run_id": run.run_id,
+        "title": run.title,
         "work_id": run.work_id or None,
         "project": run.project.name,
         "workflow_id": run.workflow_id,
@@ -37,10 +55,13 @@ def _shape(run: Run, request_id: str | None) -> Json:
         "artifacts": run.artifacts,
         "batch_id": run.batch.batch_id if run.batch else None,
         "started_by": run.started_by,
+        "started_by_token": run.started_by_token or None,
         "created_at": timestamp(run.created_at),
         "updated_at": timestamp(run.updated_at),
         "completed_at": timestamp(run.completed_at) if run.completed_at else None,
         "error": run.error or None,
+        "outcome": ending.outcome.value if ending else None,
+        "ended_by": (ending.by or None) if ending else None,
         "pending_request": request_id,
         "url": run_url(run),
     }

@@ -122,13 +122,15 @@ def _pending(decision: Json) -> Json:
 def _history(decision: Json) -> Json:
     response = decision["response"]
     given: Json = dict(response) if isinstance(response, dict) else {}
-    return {
+    history: Json = {
         "request_id": decision["request_id"],
         "request_type": decision["type"],
         **{
             k: given.get(k) for k in ("response", "action", "comment", "provided_by", "received_at")
         },
     }
+    # Given to files that had changed: the run asked again instead of going on.
+    return {**history, "superseded": True} if decision["status"] == "superseded" else history
 
 
 def _is_error(event: Json) -> bool:

@@ -14,9 +14,10 @@ from runs.rendering.bounds import MAX_SHOWN, CannotRenderError
 from runs.rendering.document import Document, TocEntry
 from runs.rendering.hidden import Hidden
 from runs.rendering.lines import LineStamp
+from runs.rendering.pictures import Pictures
 from runs.rendering.sanitising import plain, sanitised
 
-__all__ = ["Rendered", "TocEntry", "render"]
+__all__ = ["Pictures", "Rendered", "TocEntry", "render"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,11 @@ class Rendered:
     is_plain: bool = False  # it could not be laid out
 
 
-def render(markdown: str, *, line_shift: int = 0) -> Rendered:
+def render(markdown: str, *, line_shift: int = 0, pictures: Pictures | None = None) -> Rendered:
     """Render any text; what cannot be laid out is shown as plain text and says why."""
     text = _readable(markdown[:MAX_SHOWN])
     try:
-        return _laid_out(text, line_shift)
+        return _laid_out(text, line_shift, pictures or Pictures())
     except CannotRenderError as error:
         why = str(error)
     except Exception:
@@ -53,8 +54,8 @@ def render(markdown: str, *, line_shift: int = 0) -> Rendered:
     return Rendered(html=plain(text, why), toc=(), hidden=hidden.sentences(), is_plain=True)
 
 
-def _laid_out(text: str, line_shift: int) -> Rendered:
-    document = Document(stamp=LineStamp(shift=line_shift))
+def _laid_out(text: str, line_shift: int, pictures: Pictures) -> Rendered:
+    document = Document.showing(pictures, LineStamp(shift=line_shift))
     document.work.spend_on_lines(text)
     matter, body = front_matter.split(text, document.stamp)
     blocks = GfmBlocks(document)

@@ -9,7 +9,7 @@ import pygments
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import _TokenType
+from pygments.token import STANDARD_TYPES, _TokenType
 
 # Lexers are regular expressions, and some never end on text made for that: these were tried
 # with such text. `console`, `ini`, `pycon` and `terraform` did not pass.
@@ -23,6 +23,8 @@ LANGUAGES = frozenset(
 _MAX_CHARACTERS = 16 * 1024
 # Unlike the work of rendering this may be timed: when it runs out only colours are missing.
 _SECONDS = 0.2
+
+Token = tuple[str, str]  # a class, and the text that has it
 
 _formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 
@@ -46,6 +48,21 @@ class Highlighter:
             return escape(code)
         finally:
             self._left -= perf_counter() - start
+
+    def tokens(self, code: str, language: str) -> list[Token]:
+        """The code in pieces, each with its class; joined they are the code."""
+        language = language.lower()
+        if language not in LANGUAGES or len(code) > _MAX_CHARACTERS or self._left <= 0:
+            return [("", code)]
+        lexer = _lexer(language)
+        start = perf_counter()
+        try:
+            found = list(_until(start + self._left, lexer.get_tokens(code)))
+        except TimeoutError:
+            return [("", code)]
+        finally:
+            self._left -= perf_counter() - start
+        return [(STANDARD_TYPES.get(kind, ""), text) for kind, text in found]
 
 
 @cache

@@ -11,7 +11,8 @@ from markdown.util import AtomicString, HtmlStash
 from markdown_it.token import Token
 
 from runs.rendering.document import Document
-from runs.rendering.raw_html import image_label, left_out
+from runs.rendering.raw_html import image_label, left_out, missing_label
+from runs.rendering.sanitising import MISSING
 
 _TAGS = {"s": "del"}
 
@@ -87,11 +88,17 @@ class Text:
         return SubElement(self._open[-1], tag, attributes or {})
 
     def _put_image(self, token: Token) -> None:
-        """Pictures would tell other machines who reads here, and when."""
+        """Others than those that were kept would tell other machines who reads here, and when."""
         attributes = self._attributes(token)
         source = attributes.pop("src", "")
         attributes.pop("alt", None)
-        if any(element.tag == "a" for element in self._open):
+        pictures = self._document.pictures
+        if address := pictures.address(str(token.attrs.get("src", ""))):
+            signed = self._document.stamp.signed(_literal(address))
+            self._put("img", {"src": signed, "alt": _literal(token.content), "loading": "lazy"})
+        elif path := pictures.path(str(token.attrs.get("src", ""))):
+            self._put("span", {"class": MISSING}).text = _literal(missing_label(path))
+        elif any(element.tag == "a" for element in self._open):
             self._put("span").text = _literal(token.content)
         else:
             label = image_label(source, token.content)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 
 from runs.rendering.bounds import MAX_TAGS, CannotRenderError
-from runs.rendering.sanitising import TAGS
+from runs.rendering.lines import LineStamp
+from runs.rendering.pictures import Pictures
+from runs.rendering.sanitising import MISSING, TAGS
 
 # Tags that are left out; what stands between them is shown. Any other unknown tag is more
 # likely a placeholder such as `<name>`, and is shown as it is written.
@@ -48,8 +50,10 @@ _PLAIN_ATTRIBUTES = re.compile(
 class RawHtml:
     """The raw HTML of one document."""
 
-    def __init__(self) -> None:
+    def __init__(self, pictures: Pictures | None = None, stamp: LineStamp | None = None) -> None:
         self._kept = 0
+        self._pictures = pictures or Pictures()
+        self._stamp = stamp or LineStamp()
 
     def tame(self, markup: str) -> str:
         return _TAG.sub(self._tamed, _COMMENT.sub("", markup))
@@ -60,11 +64,21 @@ class RawHtml:
         if name in LEFT_OUT:
             return ""
         if name == "img" and not slash:
-            return image_as_link(_attributes(rest))
+            return self._picture(_attributes(rest))
         if name not in TAGS or len(rest) > _MAX_TAG_LENGTH:
             return "&lt;" + tag[0][1:]
         self._count(name)
         return f"<{slash}{name}>" if name in _REPEATED else tag[0]
+
+    def _picture(self, attributes: dict[str, str]) -> str:
+        source, alt = attributes.get("src", ""), html.escape(attributes.get("alt", ""))
+        if address := self._pictures.address(source):
+            return (
+                f'<img src="{self._stamp.signed(html.escape(address))}" alt="{alt}" loading="lazy">'
+            )
+        if path := self._pictures.path(source):
+            return f'<span class="{MISSING}">{html.escape(missing_label(path))}</span>'
+        return image_as_link(attributes)
 
     def _count(self, name: str) -> None:
         self._kept += name != "br"
@@ -91,6 +105,10 @@ def image_as_link(attributes: dict[str, str]) -> str:
     source = attributes.get("src", "")
     label = html.escape(image_label(source, attributes.get("alt", "")))
     return f'<a href="{html.escape(source)}">{label}</a>'
+
+
+def missing_label(path: str) -> str:
+    return f"Image not available: {path}"
 
 
 def image_label(source: str, alt: str) -> str:

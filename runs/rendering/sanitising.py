@@ -21,12 +21,15 @@ TAGS = frozenset(
     thead tr u ul var
     """.split()  # noqa: SIM905
 )
+# A picture of the document's own folder that was not kept.
+MISSING = "missing-picture"
 _CELL = {"align", "colspan", "rowspan", "scope"}
 ATTRIBUTES: dict[str, set[str]] = {
     "*": {"class", "data-end", "data-line", "id"},
     "a": {"href", "title"},
     "abbr": {"title"},
     "details": {"open"},
+    "img": {"alt", "loading", "src"},
     "input": {"aria-label", "checked"},
     "ol": {"start"},
     "td": _CELL,
@@ -39,6 +42,7 @@ _VALUES = {
     "aria-label": re.compile("Done|To do"),
     "checked": re.compile(""),
     "colspan": re.compile(r"[0-9]{1,2}"),
+    "loading": re.compile("lazy"),
     "open": re.compile(""),
     "rowspan": re.compile(r"[0-9]{1,2}"),
     "scope": re.compile("col|row"),
@@ -55,6 +59,7 @@ _CLASSES = (
         "markdown-alert",
         "markdown-alert-title",
         "task-list-item",
+        MISSING,
     }
 )
 _LANGUAGE = re.compile(r"language-[\w+#.-]{1,30}")
@@ -66,7 +71,7 @@ def sanitised(markup: str, stamp: LineStamp) -> SafeString:
     return _trusted(
         nh3.clean(
             markup,
-            tags=TAGS,
+            tags=TAGS | {"img"},  # only those we signed have a source
             attributes=ATTRIBUTES,
             attribute_filter=_filter(stamp),
             # Whatever a document wants from an <input>, it gets a box that cannot be used.
@@ -99,6 +104,7 @@ def _filter(stamp: LineStamp) -> Callable[[str, str, str], str | None]:
         "data-line": stamp.read,
         "href": _address,
         "id": _prefixed,
+        "src": stamp.read,
     }
 
     def attribute(_tag: str, name: str, value: str) -> str | None:

@@ -1,5 +1,6 @@
 """Words for people: moments, durations, names of channels."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import reduce
@@ -13,10 +14,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from runs.domain.values.actors import Source
-from runs.domain.values.questions import FeedbackType
+from runs.domain.values.questions import FeedbackType, ItemKind
 
 register = template.Library()
 
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _MOMENT = '<time datetime="{}" title="{}">{}</time>'
 _AGE = '<time datetime="{}" title="{}" data-ago>{}</time>'
 
@@ -34,6 +36,13 @@ def ago(moment: datetime | str | None) -> SafeString | str:
 def at(moment: datetime | str | None) -> SafeString | str:
     when = _read(moment)
     return format_html(_MOMENT, _machine(when), _exact(when), _exact(when)) if when else ""
+
+
+@register.filter
+def item_kind(name: str) -> str:
+    """What a kind of line comment is called; a name that is none of ours stays."""
+    known = {kind.value: kind.label for kind in ItemKind}
+    return known.get(name, name)
 
 
 @register.filter
@@ -68,10 +77,10 @@ def in_own_words(decision: Mapping[str, Any]) -> bool:
 
 @register.filter
 def coded(text: str) -> SafeString:
-    """What stands between backticks as code."""
+    """What stands between two backticks of a line as code."""
     parts = (
         format_html("<code>{}</code>" if number % 2 else "{}", part)
-        for number, part in enumerate(str(text).split("`"))
+        for number, part in enumerate(_CODE.split(str(text)))
     )
     return reduce(add, parts)
 

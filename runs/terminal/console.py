@@ -3,32 +3,55 @@
 import contextlib
 import io
 import json
+import re
 import sys
 import traceback
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import connection
+from django.db import DatabaseError
 from django.utils import timezone
 
-from runs.domain.values.errors import FaberError, Invalid, NotFound, Problem, Refused
+from runs.chain import refusals
+from runs.domain.values.errors import (
+    FaberError,
+    Invalid,
+    NewerDatabase,
+    NotAllowed,
+    NotFound,
+    Problem,
+    Refused,
+)
 from runs.domain.values.status import RunStatus
+from runs.isolation import inside
 from runs.models import migrate
+from runs.terminal import identity, pager
+from runs.terminal.layout import clean
 
 DONE, UNEXPECTED, USAGE, AWAITING, FAILED, CANCELLED, NOT_FOUND, REFUSED = range(8)
+OUT_OF_REACH = "A step cannot reach the site's data; what it needs to know is in its briefing."
+# They go on working; in a help page they would hide the command's own.
+DJANGO_OPTIONS = (
+    *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
+    *("--no-color", "--force-color", "--skip-checks"),
+)
 INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 
 _BY_ERROR: tuple[tuple[type[FaberError], int], ...] = (
     (NotFound, NOT_FOUND),
     (Refused, REFUSED),
     (Invalid, USAGE),
+    (NewerDatabase, USAGE),
     (FaberError, UNEXPECTED),
 )
+# Control characters but for tab and line end, and those that turn the direction of a text around.
+_STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_COLOUR = re.compile(r"\x1b\[(?:[0-7]|[349][0-7])?(?:;(?:[0-7]|[349][0-7]))*m")
 _BY_STATUS = {
     RunStatus.AWAITING_FEEDBACK: AWAITING,
     RunStatus.FAILED: FAILED,
@@ -48,17 +71,15 @@ class Reply:
     document: object = None
     text: str = ""
     exit_code: int = DONE
+    plain: bytes = b""  # for programs that take no JSON: printed as it is, in place of the text
+    is_paged: bool = False  # the text is long: on a screen it is shown a page at a time
 
 
 class FaberCommand(BaseCommand):
     """A command that answers with a Reply; `reply` is what a subclass writes."""
 
     requires_system_checks: list[str] = []
-    # Django's own options go on working; in a help page they would hide the command's.
-    suppressed_base_arguments = {
-        *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
-        *("--no-color", "--force-color", "--skip-checks"),
-    }
+    suppressed_base_arguments = set(DJANGO_OPTIONS)
 
     @abstractmethod
     def reply(self, **options: Any) -> Reply:
@@ -76,6 +97,7 @@ class FaberCommand(BaseCommand):
             self.prepare()
             answer = self.reply(**options)
         except FaberError as error:
+            self._note(error, options)
             self._refuse(error, as_json=as_json)
         except Exception as error:  # a mistake of ours, whatever it is
             if options.get("traceback") or isinstance(error, BrokenPipeError):
@@ -83,14 +105,20 @@ class FaberCommand(BaseCommand):
             self._refuse(_unexpected(error), as_json=as_json)
         if as_json:
             self.stdout.write(as_text(answer.document))
+        elif answer.plain:
+            self._print(answer.plain)
+        elif answer.text and answer.is_paged and self.in_colour:
+            pager.show(steady(answer.text, colours=True))
         elif answer.text:
-            self.stdout.write(answer.text)
+            self.stdout.write(steady(answer.text, colours=self.in_colour))
         if answer.exit_code:
             sys.exit(answer.exit_code)
 
     def prepare(self) -> None:
         """A first command on a fresh data directory just works, without `faber up` before it."""
-        if "django_migrations" not in connection.introspection.table_names():
+        if inside.is_hidden(settings.FABER_DATA_DIR):
+            return  # nothing can be made here, and some commands need nothing
+        if not migrate.check_version():
             migrate.bring_up_to_date()
 
     @property
@@ -98,20 +126,50 @@ class FaberCommand(BaseCommand):
         """Whether the answer goes to somebody's screen."""
         return self.stdout.isatty()
 
+    def _print(self, plain: bytes) -> None:
+        out: object = self.stdout._out
+        if isinstance(out, io.TextIOWrapper):
+            out.flush()
+            out.buffer.write(plain)
+        else:  # a text in memory
+            self.stdout.write(plain.decode(errors="replace"), ending="")
+
     def say(self, line: str) -> None:
         """A message for people: never on standard output, which belongs to the answer."""
-        self.stderr.write(line, str)
+        self.stderr.write(steady(line), str)
+
+    def _note(self, error: FaberError, options: dict[str, Any]) -> None:
+        """Put it on record when somebody tried what they may not do."""
+        if not isinstance(error, refusals.TELLING) or inside.is_hidden(settings.FABER_DATA_DIR):
+            return
+        what = f"faber {type(self).__module__.rpartition('.')[2].replace('_', '-')}"
+        actor = identity.cli_actor()
+        refusals.note(error, actor=actor, what=what, request_id=str(options.get("request") or ""))
 
     def _refuse(self, error: FaberError, *, as_json: bool) -> NoReturn:
         code = next(code for kind, code in _BY_ERROR if isinstance(error, kind))
         if as_json:
             self.stdout.write(as_text(error_shape(error)))
-        self.stderr.write(str(error))
+        self.stderr.write(steady(str(error)))
         sys.exit(code)
 
 
 def as_text(document: object) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    """JSON that a terminal shows as it is; for programs it says the same."""
+    written = json.dumps(document, indent=2, ensure_ascii=False)
+    return _STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def steady(text: str, *, colours: bool = False) -> str:
+    """What somebody reads on a terminal, without the characters that would steer it.
+
+    File names, keys of workflows and words of people stand in it. Colours are ours: whoever lays
+    a text out on a screen takes those of others out before.
+    """
+    pieces = _COLOUR.split(text) if colours else [text]
+    kept = _COLOUR.findall(text) if colours else []
+    plain = [_STEERS.sub("", piece.replace("\r\n", "\n")) for piece in pieces]
+    return "".join(part for pair in zip(plain, [*kept, ""], strict=True) for part in pair)
 
 
 def error_shape(error: FaberError) -> dict[str, object]:
@@ -122,13 +180,26 @@ def error_shape(error: FaberError) -> dict[str, object]:
     return {"error": {"code": error.code, "message": str(error), "details": details}}
 
 
+def error_from(shape: Mapping[str, Any]) -> FaberError:
+    """The error that such a shape tells of, so that a command ends as it would have there."""
+    told, details = str(shape.get("message") or ""), shape.get("details") or {}
+    match shape.get("code"):
+        case Invalid.code:
+            return Invalid(Problem(**each) for each in details.get("problems", ()))
+        case NotFound.code:
+            return NotFound(told)
+        case "unauthorised" | "error" | "unexpected" | None:
+            return FaberError(told or None)
+    return Refused(told)
+
+
 def problem_shapes(problems: Sequence[Problem]) -> list[dict[str, str]]:
     return [{"place": problem.place, "message": problem.message} for problem in problems]
 
 
 def verdict_reply(errors: Sequence[Problem], warnings: Sequence[Problem], **more: object) -> Reply:
     """What a validating command answers: every problem with its place, on its own line."""
-    lines = [*map(str, errors), *(f"warning: {warning}" for warning in warnings)]
+    lines = [clean(line) for line in (*errors, *(f"warning: {warning}" for warning in warnings))]
     return Reply(
         document={
             "valid": not errors,
@@ -150,6 +221,8 @@ def _print_whatever_the_locale() -> None:
 
 def _unexpected(error: Exception) -> FaberError:
     """A sentence for whoever typed the command; the traceback goes to a file."""
+    if isinstance(error, DatabaseError) and inside.is_hidden(settings.FABER_DATA_DIR):
+        return NotAllowed(OUT_OF_REACH)
     log = Path(settings.FABER_DATA_DIR) / "faber.log"
     what = traceback.format_exception_only(error)[-1].strip()
     with contextlib.suppress(OSError), log.open("a") as file:

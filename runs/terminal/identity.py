@@ -2,11 +2,14 @@
 
 import os
 import pwd
+from dataclasses import replace
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
 
+from runs.accounts import users
 from runs.domain.values.actors import Actor, Role, Source
+from runs.models import Run
 from runs.workspaces.git import git
 
 
@@ -21,14 +24,26 @@ def cli_actor() -> Actor:
         source=Source.CLI,
         method="git_config" if name else "environment",
         account=account,
+        username=user.get_username() if user else "",
         user_id=user.pk if user else None,
         # Whoever can read the database from a shell operates the site.
-        groups=frozenset({Role.OPERATOR.value, *_groups(user)}),
+        groups=frozenset({Role.OPERATOR.value}) | (users.groups_of(user) if user else frozenset()),
+        sees_all=True,
     )
 
 
-def _groups(user: object) -> list[str]:
-    return list(user.groups.values_list("name", flat=True)) if user else []  # type: ignore[attr-defined]
+def agent_actor(run_id: str = "", *, source: Source) -> Actor:
+    """The agent of whoever this process belongs to; it needs no token to reach its own files.
+
+    The agent of a step sees the project of its run, and no other.
+    """
+    # Not the account's own name: who may answer what the agent asks is that very person.
+    name = f"{_account()}-agent"
+    actor = Actor(name=name, source=source, method="environment", is_agent=True, sees_all=True)
+    if not run_id:
+        return actor
+    only = Run.objects.filter(run_id=run_id).values_list("project_id", flat=True)
+    return replace(actor, sees_all=False, token=name, projects=frozenset(only))
 
 
 def _account() -> str:

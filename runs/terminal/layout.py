@@ -7,6 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from runs.domain.values.status import RunStatus
+
+TITLE = 48  # characters of a title beside other columns
 _LABEL = 12
 _GAP = 2
 _KEPT = "\n\t\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"  # emoji are made with the last two
@@ -65,7 +68,7 @@ def run_line(run: Mapping[str, Any]) -> str:
     progress = run["progress"]
     steps = f"{progress['done']} of {progress['total']} steps"
     why = f": {one_line(run['error'])}" if run["error"] else ""
-    return f"{run['run_id']} {words(run['status'])} ({steps}){why}"
+    return f"{run['run_id']} {words(run['status'])} ({steps}){_decided(run)}{why}"
 
 
 def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
@@ -75,6 +78,7 @@ def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
     return card(
         f"{run['run_id']}  {words(run['status'])}",
         [
+            ("Title", run["title"]),
             ("Project", run["project"]),
             ("Work id", run["work_id"]),
             ("Workflow", run["workflow_id"]),
@@ -82,13 +86,32 @@ def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
             ("Progress", f"{progress['done']} of {progress['total']} steps"),
             ("Waits", waits),
             ("Asks", run["pending_request"]),
+            ("Outcome", ended_of(run)),
             ("Error", run["error"]),
+            ("Late result", "\n".join(map(_late, run["late_results"]))),
             ("Artifacts", "\n".join(artifacts)),
             ("Started", f"{_when(run['created_at'])} by {run['started_by']}"),
             ("Ended", _when(run["completed_at"])),
             ("Address", run["url"]),
         ],
     )
+
+
+def _decided(run: Mapping[str, Any]) -> str:
+    return f", {one_line(ended)}" if (ended := ended_of(run)) else ""
+
+
+def ended_of(run: Mapping[str, Any]) -> str:
+    """Who rejected or cancelled a run; nothing for one that ended by itself or goes on."""
+    if run["status"] != RunStatus.CANCELLED:
+        return ""
+    return f"{run['outcome']} by {run['ended_by']}" if run["ended_by"] else str(run["outcome"])
+
+
+def _late(late: Mapping[str, Any]) -> str:
+    said = late["response"]
+    where = f"{late['phase']}:{late['step']} attempt {late['attempt']}"
+    return f"{where}: {said.get('status', '')}, {one_line(said.get('message', ''))}"
 
 
 def step_of(run: Mapping[str, Any]) -> str:

@@ -3,22 +3,27 @@
 import io
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.rule import Rule
 from rich.spinner import Spinner
 from rich.text import Text
 
 from runs.domain.responses.results import ResultStatus
+from runs.domain.values import front_matter
 from runs.engine import Claim
-from runs.terminal.layout import duration, event_line, one_line
+from runs.terminal.layout import clean, duration, event_line, one_line
 from runs.terminal.watching import name_of
 
 SHOWN_LINES = 5
 
 _KEY = 28
+_WIDEST = 100  # of a text that is read
 _MARKS: Mapping[str, tuple[str, str]] = {
     ResultStatus.SUCCESS: ("✓", "green"),
     ResultStatus.WARNING: ("!", "yellow"),
@@ -46,7 +51,7 @@ class ScreenView:
         self._lines: tuple[str, ...] = ()
 
     def say(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(clean(line), markup=False, soft_wrap=True)
 
     def event(self, document: Mapping[str, object]) -> None:
         self._print(Text(event_line(document), style="dim"))
@@ -64,7 +69,12 @@ class ScreenView:
         self.close()
         mark, colour = _MARKS.get(claim.attempt.result, ("-", "dim"))  # another worker has it
         done = Text.assemble((f"  {mark} ", colour), self._title())
-        self._print(done.append(f"  {one_line(claim.attempt.message)}", style="dim"))
+        whole = clean(claim.attempt.message).strip()
+        if "\n" not in whole and done.cell_len + len(whole) < self._console.width:
+            self._print(done.append(f"  {whole}", style="dim"))
+            return
+        self._print(done)
+        self._console.print(Padding(Text(whole, style="dim"), (0, 0, 0, 4)))
 
     def close(self) -> None:
         if self._live:
@@ -84,6 +94,41 @@ class ScreenView:
             for line in self._lines
         )
         return Group(Padding(self._spinner, (0, 0, 0, 2)), *printed)
+
+
+@contextmanager
+def redrawing() -> Iterator[Callable[[list[str]], None]]:
+    """A place on the screen that always shows the newest lines, and leaves nothing behind."""
+    live = Live(console=Console(stderr=True, highlight=False), transient=True, auto_refresh=False)
+
+    drawn: list[str] = []
+
+    def draw(lines: list[str]) -> None:
+        if lines == drawn:
+            return
+        drawn[:] = lines
+        shown = [Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in lines]
+        live.update(Group(*shown), refresh=True)
+
+    with live:
+        yield draw
+
+
+def document(title: str, text: str, *, is_markdown: bool) -> str:
+    """A titled text as a screen shows it; Markdown is laid out, and holds no links to click."""
+    page = io.StringIO()
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    console = Console(
+        file=page, force_terminal=True, color_system="standard", width=width, highlight=False
+    )
+    console.print(Rule(Text(title, style="bold"), align="left"))
+    block = front_matter.find(text)[0] if is_markdown else text
+    if block:
+        console.print(Text(block.strip("\n"), style="dim" if is_markdown else ""))
+    if is_markdown:
+        rest = text.removeprefix(block)
+        console.print(Markdown(rest, code_theme="ansi_dark", hyperlinks=False))
+    return page.getvalue().rstrip("\n")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from runs.domain.responses.results import ResultStatus
@@ -37,6 +38,27 @@ def view_for(say: Callable[[str], None]) -> TerminalView:
     return ScreenView()
 
 
+@contextmanager
+def following_for(say: Callable[[str], None]) -> Iterator[Callable[[list[str]], None]]:
+    """Shows lines that change: drawn anew on a screen, else each line once when it is new."""
+    if sys.stderr.isatty():
+        from runs.terminal.screen import redrawing  # noqa: PLC0415  pipes need not pay for rich
+
+        with redrawing() as draw:
+            yield draw
+        return
+    told: set[str] = set()
+
+    def tell(lines: list[str]) -> None:
+        nonlocal told
+        for line in lines:
+            if line not in told:
+                say(line)
+        told = set(lines)
+
+    yield tell
+
+
 class PlainView:
     """One line for everything that happens, and for every line a step prints."""
 
@@ -60,7 +82,12 @@ class PlainView:
     def step_ends(self, claim: Claim) -> None:
         took = duration(time.monotonic() - self._began)
         word = _WORDS.get(claim.attempt.result, "lost")  # another worker has it by now
-        self._say(f"{word:<8} {name_of(claim)} {took} {one_line(claim.attempt.message)}")
+        said = one_line(claim.attempt.message)
+        self._say(f"{word:<8} {name_of(claim)} {took} {said}")
+        whole = clean(claim.attempt.message).strip()
+        if said != " ".join(whole.split()):
+            for line in whole.split("\n"):
+                self._say(f"  > {line}")
 
     def close(self) -> None: ...
 

@@ -1,9 +1,9 @@
 """Executes a run's steps, one after another, until the run parks."""
 
 import os
+import re
 import secrets
-import shlex
-import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -12,26 +12,34 @@ from django.conf import settings
 
 from runs import context, engine
 from runs.context import briefing, store
-from runs.domain.planning import gates
+from runs.domain.planning import gates, titles
 from runs.domain.responses import results
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.plain_json import given
 from runs.domain.values.questions import Question
+from runs.domain.workflow import commands
 from runs.domain.workflow.definition import Step
 from runs.domain.workflow.evidence import filled
-from runs.domain.workflow.placeholders import fill_arguments, fill_text
+from runs.domain.workflow.placeholders import as_text, fill_arguments, fill_text
 from runs.domain.workflow.plan import Unit
-from runs.engine import Claim, artifacts
-from runs.engine.artifacts import FoundFile
+from runs.engine import Claim, new_run
+from runs.engine.concealing import concealed
+from runs.engine.files import artifacts, pictures
 from runs.executors import Order, Outcome, Rules, Watcher, execute
 from runs.executors.agents import kind_for
-from runs.models import Run, StepAttempt
+from runs.jobs import draining, queue
+from runs.jobs.table import Job
+from runs.models import Run, StepAttempt, machine, places
+from runs.models.statements import update
 from runs.record import state_json
-from runs.worker import evidence
+from runs.worker import evidence, placing, settling
+from runs.worker.handed_in import HandedIn
 from runs.worker.lease import Lease
-from runs.workspaces import worktrees
+from runs.workspaces import edited, hidden, worktrees
 
 Json = dict[str, object]
+
+LONGEST_VALUE = 100_000  # bytes, of one in the environment
 
 
 class Observer(Protocol):
@@ -54,7 +62,7 @@ class Nobody:
 
 def worker_name() -> str:
     """Who holds a lease: readable for people, unique even when a process id comes again."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return f"{machine.name()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +75,16 @@ class Hindrance:
 
 def advance_run(run_pk: int) -> None:
     """Go on with a run until it parks; another worker may have it already."""
-    drive(engine.claim(run_pk, worker_name()))
+    if draining.is_asked():
+        queue.enqueue(Job.ADVANCE_RUN, run_pk)  # it was on its way when the order came
+        return
+    worker = worker_name()
+    try:
+        claim = engine.claim(run_pk, worker)
+    except settling.OUT_OF_REACH:
+        settling.give_back(worker)  # the claim may have been written and its answer lost
+        raise
+    drive(claim)
 
 
 def drive(claim: Claim | None, observer: Observer | None = None) -> None:
@@ -75,28 +92,69 @@ def drive(claim: Claim | None, observer: Observer | None = None) -> None:
     watching = observer or Nobody()
     memory = context.Memory()
     while claim:
+        try:
+            place = placing.look(claim)
+            if isinstance(place, placing.Elsewhere):
+                placing.hand_on(claim, place.host)
+                return
+        except settling.OUT_OF_REACH:
+            settling.give_back(claim.attempt.worker)
+            return
         watching.step_begins(claim)
-        outcome, found, asks = _perform(claim, watching, memory)
-        following = engine.settle(claim, outcome, found, asks=asks)
+        # Gathering the context may take as long as a lease lasts, and so may settling.
+        with Lease(claim, watching.line) as lease:
+            following = _done(claim, place, lease, memory)
         watching.step_ends(claim)
         claim = following
+
+
+def _done(
+    claim: Claim, place: placing.Nowhere | None, lease: Lease, memory: context.Memory
+) -> Claim | None:
+    """Execute and settle one step; whoever cannot begin gives it back."""
+    try:
+        prepared = _prepared(claim, place, lease, memory)
+    except settling.OUT_OF_REACH:
+        settling.give_back(claim.attempt.worker)
+        return None
+    outcome, found, asks = prepared()
+    if outcome.ended == "stopped" and not lease.should_stop():
+        # Ended here before somebody else could begin; it may be that nobody has.
+        settling.give_back(claim.attempt.worker)
+        return None
+    return settling.settle(claim, engine.settlement(claim, outcome, found, asks=asks))
 
 
 def briefing_of(claim: Claim, memory: context.Memory | None = None) -> Json | Hindrance:
     """What the executor of a step is told, or why there is nothing to tell; kept either way."""
     if hindered := _without_folder(claim):
         return hindered
-    _, missing = fill_arguments(claim.unit.step.arguments, _known(claim))
-    if missing:
-        refused = results.failure("The step's arguments cannot be filled in.", errors=missing)
+    if unfit := _unfit(claim.unit.step, _known(claim)):
+        refused = results.failure("The step's arguments cannot be filled in.", errors=unfit)
         return Hindrance(outcome=Outcome(result=refused))
     known = state_json.read_for_step(claim.run)
     package = context.reconstitute(known, attempt=claim.attempt, memory=memory)
     store.store(claim.attempt, package)
+    _call_by_issue(claim.run, given(package, "issue", dict))
     if trouble := context.trouble_in(package):
         question = gates.on_context(claim.unit, trouble.source, trouble.message)
         return Hindrance(outcome=Outcome(result=_needs_word(question)), asks=question)
     return whole_briefing(claim, package)
+
+
+def _call_by_issue(run: Run, issue: Json) -> None:
+    """An issue's title is the best name a run can have, and may be edited while it goes on."""
+    title = titles.cleaned(str(issue.get("title") or ""), concealed)
+    if title and title != run.own_title:
+        run.own_title = title
+        update(Run, {"id": run.pk}, {"own_title": title})
+
+
+def _unfit(step: Step, known: Json) -> tuple[str, ...]:
+    """Why the step cannot be executed with what is known."""
+    _, missing = fill_arguments(step.arguments, known)
+    words = (why for argv in step.commands for why in commands.refused(argv, known))
+    return (*missing, *(f"{{{name}}}: {why}." for name, why in words))
 
 
 def filled_unit(claim: Claim) -> Unit:
@@ -113,39 +171,73 @@ def order_again(claim: Claim, package: Json) -> tuple[Order, Rules]:
 Performed = tuple[Outcome, tuple[artifacts.FoundFile, ...], Question | None]
 
 
-def _perform(claim: Claim, observer: Observer, memory: context.Memory) -> Performed:
+def _prepared(
+    claim: Claim, place: placing.Nowhere | None, lease: Lease, memory: context.Memory
+) -> Callable[[], Performed]:
+    """The work of one step, with everything read that it needs: the work itself asks nobody."""
+    if place is not None:
+        question = gates.on_folder(claim.unit, place.why)
+        return _ready(Outcome(result=_needs_word(question)), asks=question)
+    if claim.unit.document is not None:
+        return _ready(_document_outcome(claim, claim.unit.document))
+    if claim.attempt.handed_in is not None:
+        handed_in = HandedIn.read(claim.attempt.handed_in)
+        return lambda: (*weighed(claim, handed_in, lease), None)
+    briefed = _unwritten(claim) or briefing_of(claim, memory)
+    if isinstance(briefed, Hindrance):
+        return _ready(briefed.outcome, asks=briefed.asks)
+    unit = filled_unit(claim)
+    search = _place(claim, unit, briefed, lease)
+    evidence.note_baseline(claim.attempt, unit, search.folder)
+    is_shared = placing.has_others()
+    return lambda: _perform(claim, unit, search, is_shared=is_shared)
+
+
+def _unwritten(claim: Claim) -> Hindrance | None:
+    """Put an approver's edits into the folder; why that cannot be done, if it cannot."""
+    edits = given(claim.attempt.feedback or {}, "edits", list)
+    if not edits or claim.unit.step.remote:
+        return None
+    try:
+        edited.write(claim.run, edits)
+    except OSError as error:
+        why = f"The approved edits cannot be written: {error.strerror or error}."
+        return Hindrance(outcome=Outcome(result=results.failure(why)))
+    return None
+
+
+def _ready(outcome: Outcome, *, asks: Question | None = None) -> Callable[[], Performed]:
+    return lambda: (outcome, (), asks)
+
+
+def _perform(
+    claim: Claim, unit: Unit, place: evidence.SearchPlace, *, is_shared: bool
+) -> Performed:
     """Do the work of one step: nothing here is inside a transaction."""
-    # Gathering the context may take as long as a lease lasts, so it is renewed from here on.
-    with Lease(claim.attempt, observer.line) as lease:
-        if claim.unit.document is not None:
-            return _document_outcome(claim, claim.unit.document), (), None
-        briefed = briefing_of(claim, memory)
-        if isinstance(briefed, Hindrance):
-            return briefed.outcome, (), briefed.asks
-        unit = filled_unit(claim)
-        place = _place(claim, unit, briefed, lease)
-        evidence.note_baseline(claim.attempt, unit, place.folder)
-        outcome = execute(place.order, place.rules, lease)
-        found = _collect(place.folder, unit, outcome.result)
-        return *evidence.weigh(claim, unit, outcome, found, place), None
+    outcome = execute(place.order, place.rules, place.watcher)
+    placing.note_commit(claim.run, is_shared=is_shared)
+    found = _collect(place.folder, unit, outcome.result)
+    return *evidence.weigh(claim, unit, outcome, found, place), None
 
 
 def note_baseline(claim: Claim) -> None:
     evidence.note_baseline(claim.attempt, filled_unit(claim), claim.run.folder)
 
 
-def weigh(
-    claim: Claim,
-    outcome: Outcome,
-    found: tuple[FoundFile, ...],
-    watcher: Watcher,
-    *,
-    is_here: bool,
-    sent: frozenset[str],
-) -> tuple[Outcome, tuple[FoundFile, ...]]:
-    """Look for the evidence of a step that was executed outside."""
+def is_here(claim: Claim) -> bool:
+    """Whether an executor outside may have worked in a folder of this machine."""
+    folder = claim.run.folder
+    return folder.is_dir() and folder != places.own_place(claim.run.project.name)
+
+
+def weighed(
+    claim: Claim, what: HandedIn, watcher: Watcher
+) -> tuple[Outcome, tuple[artifacts.FoundFile, ...]]:
+    """Look for the evidence of a step that was executed outside; nothing of it is executed here."""
     unit = filled_unit(claim)
-    place = replace(_place(claim, unit, {}, watcher), is_here=is_here, sent=sent)
+    place = replace(_place(claim, unit, {}, watcher), is_here=is_here(claim), sent=what.paths)
+    outcome = Outcome(result=what.result_of(claim.unit.key))
+    found = (*what.files, *what.lacking(unit, outcome.result))
     return evidence.weigh(claim, unit, outcome, found, place)
 
 
@@ -163,26 +255,13 @@ def _needs_word(question: Question) -> Result:
 
 def _collect(workspace: Path, unit: Unit, result: Result) -> tuple[artifacts.FoundFile, ...]:
     done = result.status in (ResultStatus.SUCCESS, ResultStatus.WARNING)
-    return artifacts.collect(workspace, unit, result) if done else ()
+    found = artifacts.collect(workspace, unit, result) if done else ()
+    return (*found, *pictures.beside(workspace, found))
 
 
 def _known(claim: Claim, made: Json | None = None) -> Json:
     """The names that placeholders may use."""
-    run = claim.run
-    return {
-        **run.inputs,
-        **(run.artifacts if made is None else made),
-        "run_id": run.run_id,
-        "work_id": run.work_id or None,
-        "target": run.target or None,
-        "project": run.project.name,
-        "workflow_id": run.workflow_id,
-        "workspace": str(run.folder),
-        "phase": claim.unit.phase.value,
-        "step": claim.unit.step.id,
-        "attempt": claim.attempt.number,
-        "additional_instructions": run.prompt or None,
-    }
+    return new_run.known_to(claim.run, claim.unit, claim.attempt.number, made)
 
 
 def _made(package: Json) -> Json:
@@ -192,10 +271,9 @@ def _made(package: Json) -> Json:
 
 def _filled(step: Step, known: dict[str, object]) -> Step:
     # Split before filling: a value with spaces or quotes stays one argument.
-    argv = shlex.split(step.run) if isinstance(step.run, str) else step.run
     return step.model_copy(
         update={
-            "run": argv and tuple(fill_text(word, known) for word in argv),
+            "run": step.run and commands.fill_words(step.argv, known),
             "prompt": step.prompt and fill_text(step.prompt, known),
             "artifact": step.artifact and fill_text(step.artifact, known),
             "evidence": filled(step.evidence, known),
@@ -234,10 +312,25 @@ def _order(claim: Claim, unit: Unit, briefed: Json) -> Order:
             "FABER_PHASE": unit.phase.value,
             "FABER_STEP": unit.step.id,
             "FABER_ATTEMPT": str(claim.attempt.number),
+            **values_given(claim.run),
         },
         timeout=unit.step.timeout or settings.FABER_STEP_TIMEOUT,
         session=_session(claim, unit),
+        kept=worktrees.needed_by(claim.run),
     )
+
+
+def values_given(run: Run) -> dict[str, str]:
+    """What the run was started with, for scripts: no value can become a part of them there."""
+    inputs = {f"FABER_INPUT_{_variable(name)}": value for name, value in run.inputs.items()}
+    named = {"FABER_TARGET": run.target, "FABER_WORK_ID": run.work_id, "FABER_PROMPT": run.prompt}
+    values = {name: as_text(value).replace("\0", "") for name, value in (inputs | named).items()}
+    # Linux starts no program with a longer one; the briefing has it.
+    return {name: value for name, value in values.items() if len(value.encode()) <= LONGEST_VALUE}
+
+
+def _variable(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "_", name).upper()
 
 
 def _session(claim: Claim, unit: Unit) -> str:
@@ -258,6 +351,8 @@ def _rules(run: Run) -> Rules:
         agent_command=settings.FABER_AGENT_COMMAND,
         project_agent=run.project.agent,
         python_prefixes=settings.FABER_PYTHON_STEPS,
+        isolation=hidden.isolation(),
+        conceal=concealed,
     )
 
 

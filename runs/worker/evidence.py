@@ -12,11 +12,13 @@ from runs.domain.workflow import evidence as pieces
 from runs.domain.workflow.definition import Evidence
 from runs.domain.workflow.evidence import Checked, EvidenceStatus
 from runs.domain.workflow.plan import Unit
-from runs.engine import Claim, artifacts
-from runs.engine.artifacts import FoundFile
+from runs.engine import Claim
+from runs.engine.files import artifacts
+from runs.engine.files.artifacts import FoundFile
 from runs.executors.command import ends_well
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.models import StepAttempt
+from runs.workspaces.files import open_ordinary
 from runs.workspaces.git import ask_git, git
 
 _DONE = (ResultStatus.SUCCESS, ResultStatus.WARNING)
@@ -63,6 +65,8 @@ def weigh(
         return outcome, found
     search = _Search(claim, outcome.result, place)
     checked = tuple(search.look_for(piece) for piece in unit.step.evidence)
+    if search.was_stopped:
+        return replace(outcome, ended="stopped"), ()
     outcome = replace(outcome, evidence=checked, stdout=outcome.stdout + search.printed)
     if refused := pieces.refusal(outcome.result, unit.key, checked):
         return replace(outcome, result=refused, said=outcome.result), ()
@@ -72,6 +76,7 @@ def weigh(
 class _Search:
     def __init__(self, claim: Claim, result: Result, place: SearchPlace) -> None:
         self.printed = ""
+        self.was_stopped = False
         self._run, self._baseline = claim.run, dict(claim.attempt.baseline or {})
         self._result = result
         self._place = place
@@ -163,6 +168,7 @@ class _Search:
         argv, place = piece.command or (), self._place
         line = shlex.join(argv)
         ended = ends_well(argv, order=place.order, rules=place.rules, watcher=place.watcher)
+        self.was_stopped = self.was_stopped or ended.ended == "stopped"
         self.printed += f"\n$ {line}\n{ended.stdout}{ended.stderr}"
         if ended.result.status is ResultStatus.SUCCESS:
             return EvidenceStatus.FOUND, f"`{line}` ended with exit code 0."
@@ -184,7 +190,7 @@ def _hash(folder: Path, named: str) -> str | None:
         file = artifacts.inside(folder, named)
         if file is None:
             return None
-        with file.open("rb") as content:
+        with open_ordinary(file) as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except (OSError, ValueError, RuntimeError):
         return None

@@ -9,24 +9,29 @@ from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from runs import engine
+from runs.accounts import permissions
+from runs.domain.planning import titles
 from runs.domain.responses import results
-from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.domain.values.events import timestamp
-from runs.domain.values.ids import check_project, check_work_id, sanitise
+from runs.domain.values.ids import check_project, check_work_id
 from runs.domain.values.questions import Gate, Question
 from runs.domain.values.status import RunStatus
-from runs.engine import Claim, artifacts
-from runs.engine.artifacts import FoundFile
+from runs.engine import Claim, starting
 from runs.engine.change import PLAN_CHANGED
+from runs.engine.concealing import concealed
+from runs.engine.files import artifacts
+from runs.engine.files.artifacts import FoundFile
 from runs.executors.orders import Outcome
-from runs.models import Project, Run, StepAttempt, places
+from runs.jobs import queue
+from runs.jobs.table import Job
+from runs.models import Project, Run, StepAttempt, clock, places
 from runs.ports import asker
 from runs.worker import advance
+from runs.worker.handed_in import HandedIn
 from runs.workflow_files import ask_only
 
 Json = dict[str, object]
@@ -69,7 +74,7 @@ def take(run: Run, executor: str, seconds: int | None = None) -> Json:
     while claim := _lease(run, executor, seconds):
         briefed = advance.briefing_of(claim)
         if not isinstance(briefed, advance.Hindrance):
-            if _is_here(claim):
+            if advance.is_here(claim):
                 advance.note_baseline(claim)
             return _execute(claim, briefed)
         engine.settle(claim, briefed.outcome, asks=briefed.asks)
@@ -77,25 +82,53 @@ def take(run: Run, executor: str, seconds: int | None = None) -> Json:
 
 
 def finish(run: Run, lease: str, response: Json, files: Sequence[FoundFile] = ()) -> None:
-    """Record what an executor made of its step, unless the step is somebody else's by now."""
+    """Record what an executor made of its step, unless the step is somebody else's by now.
+
+    Its files are those it sent: what it names is never looked for on this machine.
+    """
     claim = _claim_of(run, lease)
-    said = results.read_response(response, step=claim.unit.key)
-    outcome = Outcome(result=said)
-    sent = frozenset(file.path for file in files)
-    found = (*files, *_on_this_machine(claim, outcome.result, sent))
-    if claim.unit.step.evidence and _renew(claim):
-        outcome, found = advance.weigh(
-            claim, outcome, found, _Holder(claim), is_here=_is_here(claim), sent=sent
-        )
+    handed_in = HandedIn(response=response, files=tuple(files))
+    evidence = claim.unit.step.evidence
+    has_commands = advance.is_here(claim) and any(piece.command for piece in evidence)
+    outcome, found = Outcome(result=handed_in.result_of(claim.unit.key)), handed_in.files
+    if not has_commands and _renew(claim):
+        outcome, found = advance.weighed(claim, handed_in, _Nobody())
+    settled = None if has_commands else engine.settlement(claim, outcome, found)
     with _locked(run):
         is_held = _renew(claim)
-        if is_held:
-            engine.settle(claim, outcome, found)
+        if is_held and settled is None:
+            _hand_over(claim, handed_in)
+        elif is_held and settled is not None:
+            engine.put_on_record(claim, settled)
     if not is_held:
         # Nobody may have noticed yet that the lease ran out; the result is kept as a late one.
         engine.bring_back(run.pk)
         engine.settle(claim, outcome)
         raise LeaseLost
+
+
+def _hand_over(claim: Claim, what: HandedIn) -> None:
+    """A worker looks for the evidence: commands may take long, and here somebody waits."""
+    StepAttempt.objects.filter(pk=claim.attempt.pk).update(
+        status=StepAttempt.Status.QUEUED,
+        is_remote=False,
+        worker="",
+        lease_until=None,
+        handed_in=what.dump(),
+    )
+    queue.enqueue(Job.ADVANCE_RUN, claim.run.pk)
+
+
+class _Nobody:
+    """Watches where no command is run."""
+
+    def line(self, stream: str, text: str) -> None: ...
+
+    def should_stop(self) -> bool:
+        return False
+
+    def hold(self) -> None:
+        return None
 
 
 def keep(run: Run, lease: str) -> Json:
@@ -120,6 +153,14 @@ def ask(
             raise LeaseLost
         asked = results.read_response(_handed_back(question), step=claim.unit.key)
         engine.settle(claim, Outcome(result=asked), tuple(files), asks=question)
+        if question.gate is Gate.AFTER_STEP:
+            _call_by_question(run, question)
+
+
+def _call_by_question(run: Run, question: Question) -> None:
+    """A run that was made for one question, and shows no document, is called by that."""
+    title = titles.cleaned(question.prompt, concealed)
+    Run.objects.filter(pk=run.pk, own_title="").update(own_title=title)
 
 
 def gate_of(run: Run) -> Gate:
@@ -127,13 +168,27 @@ def gate_of(run: Run) -> Gate:
     return Gate.AFTER_STEP if run.plan_hash == ask_only.plan().digest else Gate.INPUT
 
 
+def asked_by_default(actor: Actor) -> str:
+    """The project of a question that names none: the only one there is for whoever asks."""
+    names = Project.objects.filter(pk__in=actor.projects or ()).values_list("name", flat=True)
+    return names[0] if len(names) == 1 else ASKED_BY_DEFAULT
+
+
 def start_asking(actor: Actor, *, project: str, work_id: str) -> Run:
     """A run of one step for a question from outside; nothing of it executes on this machine."""
-    name = check_project(project or ASKED_BY_DEFAULT)
+    name = check_project(project or asked_by_default(actor))
+    known = starting.project_seen(name, actor)
+    permissions.check_may_act(actor, known)
+    if known is None and project and actor.is_agent:
+        # The site speaks on the issues of its projects, so an agent cannot make one of its own.
+        raise NotFound(
+            f"There is no project {name!r}; a person has to start something in it first."
+        )
     folder = own_folder(name)
-    known, _ = Project.objects.get_or_create(
-        name__iexact=name, defaults={"name": name, "workspace": places.stored(folder)}
-    )
+    if known is None:
+        known, _ = Project.objects.get_or_create(
+            name__iexact=name, defaults={"name": name, "workspace": places.stored(folder)}
+        )
     order = engine.Start(
         plan=ask_only.plan(),
         project=known,
@@ -154,38 +209,33 @@ def _handed_back(question: Question) -> Json:
 
 def own_folder(project: str) -> Path:
     """Where a project works that has no folder on this machine."""
-    folder = _own_place(project)
+    folder = places.own_place(project)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
-def _own_place(project: str) -> Path:
-    org, _, name = project.partition("/")
-    return places.found(f"workspaces/{sanitise(org)}/{sanitise(name)}")
-
-
-def sent_files(sent: Sequence[tuple[str, str]]) -> tuple[FoundFile, ...]:
+def sent_files(sent: Sequence[tuple[str, bytes]]) -> tuple[FoundFile, ...]:
     """Files that came with a call, as if they had been read from the workspace."""
     problems = [
-        Problem("artifacts", f"{path!r} {why}")
-        for path, text in sent
-        if (why := _wrong(path, text))
+        Problem("files", f"{path!r} {why}")
+        for path, content in sent
+        if (why := _wrong(path, content))
     ]
     if problems:
         raise Invalid(problems)
-    return tuple(FoundFile(path=path, content=text.encode()) for path, text in sent)
+    return tuple(FoundFile(path=path, content=content) for path, content in sent)
 
 
-def _wrong(path: str, text: str) -> str:
+def _wrong(path: str, content: bytes) -> str:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or str(pure) != path:
         return "is no plain path inside the workspace"
-    return "is too large" if len(text.encode()) > artifacts.LARGEST else ""
+    return "is too large" if len(content) > artifacts.LARGEST else ""
 
 
 def _lease(run: Run, executor: str, seconds: int | None) -> Claim | None:
     """Sign for the step that waits for somebody outside; one that was lost is handed out again."""
-    now = timezone.now()
+    now = clock.now()
     outside = StepAttempt.objects.filter(run_id=run.pk, is_remote=True)
     if outside.filter(status=StepAttempt.Status.RUNNING, lease_until__lt=now).exists():
         engine.bring_back(run.pk)
@@ -194,7 +244,8 @@ def _lease(run: Run, executor: str, seconds: int | None) -> Claim | None:
     if waiting is None or not engine.holds_plan(waiting):
         return None
     step = waiting.run.frozen_plan.units[waiting.position].step
-    lease = RemoteLease.new(executor, seconds or step.timeout or settings.FABER_STEP_TIMEOUT)
+    most = step.timeout or settings.FABER_STEP_TIMEOUT
+    lease = RemoteLease.new(executor, min(seconds or most, most))
     # One conditional update decides who gets it.
     signed = outside.filter(pk=waiting.pk, status=StepAttempt.Status.QUEUED).update(
         status=StepAttempt.Status.RUNNING,
@@ -219,7 +270,7 @@ def _claim_of(run: Run, lease: str) -> Claim:
 
 def _renew(claim: Claim) -> bool:
     """Whether the step is still its holder's; a lease that ran out is lost, taken over or not."""
-    now, lease = timezone.now(), RemoteLease.named(claim.attempt.worker)
+    now, lease = clock.now(), RemoteLease.named(claim.attempt.worker)
     held = StepAttempt.objects.filter(
         pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING, lease_until__gte=now
     )
@@ -233,34 +284,6 @@ def _locked(run: Run) -> Iterator[None]:
     with transaction.atomic():
         Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
         yield
-
-
-class _Holder:
-    """Watches a command that is run for a step while its executor waits for the call's answer."""
-
-    def __init__(self, claim: Claim) -> None:
-        self._held = StepAttempt.objects.filter(
-            pk=claim.attempt.pk, status=StepAttempt.Status.RUNNING
-        )
-
-    def line(self, stream: str, text: str) -> None: ...
-
-    def should_stop(self) -> bool:
-        return not self._held.exists()
-
-
-def _is_here(claim: Claim) -> bool:
-    """Whether the executor may work in a folder of this machine."""
-    folder = claim.run.folder
-    return folder.is_dir() and folder != _own_place(claim.run.project.name)
-
-
-def _on_this_machine(claim: Claim, result: Result, sent: frozenset[str]) -> tuple[FoundFile, ...]:
-    """An executor may share our disk; what it named and did not send is looked for there."""
-    if result.status not in (ResultStatus.SUCCESS, ResultStatus.WARNING):
-        return ()
-    there = artifacts.collect(claim.run.folder, advance.filled_unit(claim), result)
-    return tuple(file for file in there if file.path not in sent)
 
 
 def _execute(claim: Claim, briefing: Json | None) -> Json:

@@ -2,19 +2,27 @@
 
 import logging
 
+from django.db import InterfaceError, OperationalError
+
 from runs import engine
 from runs.engine import recovery, turns
+from runs.worker import settling
+from runs.worker.lookout import Lookout
 from runs.workspaces import worktrees
 
 logger = logging.getLogger(__name__)
 
 
-def sweep() -> None:
-    for run_pk in recovery.find_lost():
+def sweep(lookout: Lookout) -> None:
+    # First: a step whose result was kept need not be executed again.
+    settling.settle_kept()
+    for lost in lookout.lost():
         try:
-            engine.bring_back(run_pk)
+            engine.bring_back(lost.run_pk, seen=lost.lease_until)
+        except (InterfaceError, OperationalError):
+            raise
         except Exception:  # one run with broken rows must not keep the others waiting
-            logger.exception("could not bring back run %s", run_pk)
+            logger.exception("could not bring back run %s", lost.run_pk)
     recovery.requeue_stranded()
     turns.catch_up()
     worktrees.catch_up()

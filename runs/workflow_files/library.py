@@ -45,6 +45,11 @@ def known_workflows(workspace: Path | None) -> list[str]:
     return _ids_in(_folders(None, workspace))
 
 
+def own_workflows(workspace: Path) -> list[str]:
+    """Those of them that lie in the workspace itself."""
+    return _ids_in([(workspace / _IN_WORKSPACE).absolute()])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
     document: object

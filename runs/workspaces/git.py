@@ -1,16 +1,28 @@
 """Asks git, without its hooks or the site's secrets; what a repository says of itself."""
 
 import os
-import socket
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from runs.domain.values.ids import project_of_remote
+from runs.executors import file_modes
+from runs.models import machine
 
 _SECONDS = 5
 # What a git hook that calls us has set: it would lead git to another repository than the folder's.
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+# A step may have written the repository's settings, and this process is outside its isolation.
+_HARMLESS = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +39,21 @@ def git(workspace: Path, *words: str) -> str:
     return answer.text if answer.ok else ""
 
 
-def ask_git(workspace: Path, *words: str, seconds: float = _SECONDS) -> GitAnswer:
-    # Its filters and hooks get none of the site's secrets, and its words are not translated.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in _ELSEWHERE and not name.startswith("FABER_")
-    }
+def ask_git(
+    workspace: Path, *words: str, seconds: float = _SECONDS, shelter: Sequence[str] = ()
+) -> GitAnswer:
+    """Words that touch files may execute what the repository names: those need a shelter."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(workspace), *words],
+            [*shelter, "git", "-C", str(workspace), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=seconds,
             check=False,
-            env={**environment, "LC_ALL": "C.UTF-8"},
+            env={**_environment(), **_HARMLESS, "LC_ALL": "C.UTF-8"},
+            umask=file_modes.usual_umask(),
         )
     except FileNotFoundError:
         return GitAnswer(False, "git is not installed")
@@ -54,6 +64,15 @@ def ask_git(workspace: Path, *words: str, seconds: float = _SECONDS) -> GitAnswe
     if done.returncode == 0:
         return GitAnswer(True, done.stdout.strip())
     return GitAnswer(False, done.stderr.strip() or f"git ended with {done.returncode}")
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the site's secrets, of which filters and hooks would get hold."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _ELSEWHERE and not name.startswith("FABER_")
+    }
 
 
 def project_name(workspace: Path) -> str:
@@ -67,7 +86,7 @@ def project_name(workspace: Path) -> str:
 
 def environment(workspace: Path) -> dict[str, object]:
     return {
-        "hostname": socket.gethostname(),
+        "hostname": machine.name(),
         "git_branch": git(workspace, "rev-parse", "--abbrev-ref", "HEAD") or "unknown",
         "git_commit": git(workspace, "rev-parse", "HEAD") or "unknown",
         "working_directory": str(workspace),

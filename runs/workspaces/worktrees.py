@@ -6,13 +6,18 @@ from pathlib import Path
 
 from runs.domain.values.errors import FaberError, Invalid, Problem, Refused
 from runs.domain.values.status import RunStatus
+from runs.isolation import sheltering
+from runs.isolation.ways import Unavailable
 from runs.models import Run, places
+from runs.workspaces import hidden
+from runs.workspaces.files import open_ordinary
 from runs.workspaces.git import GitAnswer, ask_git
 from runs.workspaces.names import FOLDER, NAMESPACE, branch_name, place
 
 # Large code bases take their time to be written to the disk.
 _SECONDS = 600
 _UNFINISHED = "initializing"  # how git marks a worktree that it has not finished
+_LONGEST_LINE = 10_000
 _LEAVING = ".removing"
 _NAMED = 5  # files that a sentence names
 
@@ -57,6 +62,15 @@ def ready(run: Run) -> Path:
 def root_of(run: Run) -> Path:
     """The worktree itself; the run may work in a folder inside it."""
     return places.found(place(run.run_id))
+
+
+def needed_by(run: Run) -> tuple[Path, ...]:
+    """The folders besides its own that a run cannot work without, wherever they lie."""
+    if run.worktree_of:
+        return root_of(run), _top_of(run)
+    # A repository may begin above the folder; what stands in its files is not asked.
+    above = (run.folder, *run.folder.parents)
+    return tuple(folder for folder in above if (folder / ".git").exists())[:1]
 
 
 def branch_of(run: Run) -> str:
@@ -128,12 +142,23 @@ def _make(run: Run) -> None:
     # pruned: that would forget other runs' worktrees whose data directory was just moved.
     words = ["worktree", "add", "--quiet", "--force", "--force"]
     if ask_git(home, "show-ref", "--verify", f"refs/heads/{branch}").ok:
-        made = _slowly(home, *words, str(root), branch)
+        wanted = [str(root), branch]
     else:
-        start = commit_of(home, run.project.base_branch)
-        made = _slowly(home, *words, "--no-track", "-b", branch, str(root), start or "HEAD")
+        run.base_commit = commit_of(home, run.project.base_branch)
+        wanted = ["--no-track", "-b", branch, str(root), run.base_commit or "HEAD"]
+    root.mkdir(mode=0o700, exist_ok=True)  # what is not there cannot be shown to git
+    made = sheltered(run, home, *words, *wanted)
     if not made.ok:
+        with suppress(OSError):
+            root.rmdir()
         raise NotReady(f"No worktree of {home} could be made: {made.text}")
+    Run.objects.filter(pk=run.pk).update(base_commit=run.base_commit)
+
+
+def left_at(run: Run) -> str:
+    """Where a worktree left the base branch, if nobody wrote it down when it was made."""
+    base = commit_of(run.home, run.project.base_branch)
+    return ask_git(run.folder, "merge-base", "HEAD", base).text if base else ""
 
 
 def commit_of(workspace: Path, base: str) -> str:
@@ -144,9 +169,13 @@ def commit_of(workspace: Path, base: str) -> str:
     return found.text if found.ok else ""
 
 
-def _slowly(home: Path, *words: str) -> GitAnswer:
-    # Without hooks: they are for people, and would be executed outside of any step.
-    return ask_git(home, "-c", "core.hooksPath=/dev/null", *words, seconds=_SECONDS)
+def sheltered(run: Run, folder: Path, *words: str) -> GitAnswer:
+    """git where it may execute filters: isolated, for a step may have set them up."""
+    try:
+        shelter = sheltering.prefix(hidden.isolation(), folder=Path("/"), kept=needed_by(run))
+    except Unavailable as error:
+        return GitAnswer(False, f"git cannot be isolated here: {error}")
+    return ask_git(folder, *words, seconds=_SECONDS, shelter=shelter)
 
 
 # The link between a worktree and its repository: a file on either side that names the other
@@ -181,27 +210,38 @@ def _record_of(root: Path) -> Path | None:
 
 
 def _records_of(run: Run) -> Path:
-    depth = len(run.folder.relative_to(root_of(run)).parts)
-    top = run.home.parents[depth - 1] if depth else run.home
+    top = _top_of(run)
     common = top / ".git"
     if not common.is_dir():  # itself a worktree, or a submodule
         common = top / (ask_git(top, "rev-parse", "--git-common-dir").text or ".git")
     return common.resolve() / "worktrees"
 
 
+def _top_of(run: Run) -> Path:
+    """The repository that the worktree was made of."""
+    depth = len(run.folder.relative_to(root_of(run)).parts)
+    return run.home.parents[depth - 1] if depth else run.home
+
+
 def _path_in(file: Path) -> Path | None:
     try:
-        named = file.read_text().strip().removeprefix("gitdir: ")
+        named = _line_in(file).removeprefix("gitdir: ")
     except OSError:
         return None
     return (file.parent / named).resolve() if named else None
+
+
+def _line_in(file: Path) -> str:
+    """What a small file says; a step may have put anything in its place."""
+    with open_ordinary(file) as opened:
+        return opened.read(_LONGEST_LINE).decode(errors="replace").strip()
 
 
 def _is_half_made(root: Path) -> bool:
     """Whether git was killed while it made the worktree; no step has seen it yet."""
     record = _record_of(root)
     try:
-        return record is not None and (record / "locked").read_text().strip() == _UNFINISHED
+        return record is not None and _line_in(record / "locked") == _UNFINISHED
     except OSError:
         return False
 
@@ -235,7 +275,7 @@ def _why_kept(run: Run) -> str:
     root = root_of(run)
     if not _is_linked(run) and not _relinked(run):
         return f"it is no worktree of {run.home} any more"
-    status = ask_git(root, "status", "--porcelain")
+    status = sheltered(run, root, "status", "--porcelain")
     if not status.ok:
         return status.text
     changed = [line[2:].strip() for line in status.text.splitlines()]

@@ -34,7 +34,7 @@
   // replaced meanwhile is older than what stands there now.
   document.addEventListener("htmx:beforeRequest", (event) => {
     const part = event.detail.elt;
-    if (!part.matches('[hx-trigger^="every"]')) return;
+    if (!isPoll(part)) return;
     if (document.hidden) {
       event.preventDefault();
       return;
@@ -44,22 +44,72 @@
     }, { once: true });
   });
 
+  // Signing in again gives forms a new token: it is taken from a fresh copy of the page, if that is
+  // still the same account's. True when the forms of this page can be sent again.
+  const TOKENS = 'input[name="csrfmiddlewaretoken"]';
+  const renewToken = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const copy = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const account = (page) => page.querySelector('meta[name="account"]')?.content;
+    const token = copy.querySelector(TOKENS)?.value;
+    if (!token || !account(document) || account(copy) !== account(document)) return false;
+    for (const field of document.querySelectorAll(TOKENS)) field.value = token;
+    return true;
+  };
+  window.Faber = { renewToken };
+
+  // What could not be sent stays on the page; a form that has a place for it says so there.
+  const notSent = (element, why) => {
+    const told = new CustomEvent("unsent", { bubbles: true, cancelable: true, detail: why });
+    if (element.dispatchEvent(told)) say(`Not sent, ${why}.`);
+  };
+
+  const isPoll = (element) => element.matches('[hx-trigger^="every"]');
+
+  // Once more with a new token, once: pressing the same button again does the same as the person.
+  const sendAgain = async (element, button) => {
+    if (element.dataset.renewed) return false;
+    element.dataset.renewed = "1";
+    try {
+      if (!await renewToken()) return false;
+    } catch {
+      return false;
+    }
+    if (button) button.click();
+    else if (element.matches("form")) element.requestSubmit();
+    else element.click();
+    return true;
+  };
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.xhr.status !== 403) delete event.detail.elt.dataset.renewed;
+  });
+
   // A whole page, such as the one for signing in, never replaces a part: what is typed stays.
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const text = event.detail.serverResponse || "";
-    if (!/^\s*<!doctype/i.test(text)) return;
+  document.addEventListener("htmx:beforeSwap", async (event) => {
+    const { serverResponse, xhr, requestConfig } = event.detail;
+    const { elt } = requestConfig; // the event's own is the part that would be replaced
+    if (!/^\s*<!doctype/i.test(serverResponse || "")) return;
     event.detail.shouldSwap = false;
-    const heading = new DOMParser().parseFromString(text, "text/html").querySelector("h1");
-    say(event.detail.xhr.responseURL.includes("/login/")
-      ? "You are signed out. Sign in in another tab; what you wrote stays here."
-      : heading ? heading.textContent : "That did not work.");
+    const shown = new DOMParser().parseFromString(serverResponse, "text/html");
+    if (xhr.status === 401 || xhr.responseURL.includes("/login/")) {
+      notSent(elt, "you are signed out. Sign in in another tab; what you wrote stays here");
+    } else if (shown.querySelector("[data-token-refused]")) {
+      const button = requestConfig.triggeringEvent?.submitter;
+      if (!await sendAgain(elt, button)) notSent(elt, "you signed in again since. Load the page again; what you wrote is kept");
+    } else {
+      say(shown.querySelector("h1")?.textContent ?? "That did not work.");
+    }
   });
 
   document.addEventListener("htmx:responseError", (event) => {
-    say(`That did not work (${event.detail.xhr.status}). Load the page again to see what counts.`);
+    notSent(event.detail.elt, `the site answered ${event.detail.xhr.status}`);
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
-    document.addEventListener(name, () => say("The server cannot be reached. It is tried again."));
+    document.addEventListener(name, (event) => {
+      const why = navigator.onLine ? "the site cannot be reached" : "you are offline";
+      if (!isPoll(event.detail.elt)) notSent(event.detail.elt, why);
+      else say(navigator.onLine ? "The site cannot be reached. Trying again." : "You are offline. Trying again.");
+    });
   }
 
   document.addEventListener("theme", (event) => {

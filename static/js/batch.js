@@ -105,7 +105,7 @@
     }
     if (wordsIn(row)) unsent.set(row.id, wordsIn(row));
   });
-  document.addEventListener("htmx:oobAfterSwap", () => {
+  const showUnsent = () => {
     for (const [id, words] of unsent) {
       const row = document.getElementById(id);
       if (!row) continue;
@@ -115,11 +115,32 @@
       row.querySelector(".row-main").append(note);
       unsent.delete(id);
     }
+  };
+  document.addEventListener("htmx:oobAfterSwap", () => {
+    showUnsent();
     // Whoever asks now stands with the others that do.
     const open = document.getElementById("open-rows");
     for (const row of document.querySelectorAll("#other-rows > [data-open]")) open.append(row);
     tell();
   });
+  // Answers were sent: what is on record is no draft any more, and what was not taken stays in sight.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "batch") return;
+    for (const row of rows()) if (wordsIn(row)) unsent.set(row.id, wordsIn(row));
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.target.id !== "batch") return;
+    const kept = Object.values(JSON.parse(document.getElementById("answers")?.dataset.kept ?? "{}"));
+    for (const [id, words] of unsent) {
+      const isThere = document.getElementById(id)?.querySelector('[name^="comment-"]');
+      if (isThere || !kept.includes(words)) unsent.delete(id);
+    }
+    showUnsent();
+    Drafts.taken(Drafts.replaced());
+    Drafts.begin();
+  });
+
   document.addEventListener("htmx:afterSwap", tell);
+  document.addEventListener("drafts", tell);
   tell();
 })();

@@ -2,7 +2,8 @@
 (() => {
   "use strict";
 
-  const MOST_AT_ONCE = 3000; // lines that get their control at once; later ones when they are near
+  const MOST_AT_ONCE = 200; // blocks that get their control at once; later ones when they are near
+  const LONGEST_CODE = 3000; // lines of a code block with a control each
 
   // Comments on lines: a control at every line, the field beside it, notes where they belong.
 
@@ -36,9 +37,12 @@
     const start = last - first + 1 > count ? first + 1 : first; // the fence is a line of its own
     const gutter = document.createElement("div");
     gutter.className = "code-gutter";
-    for (let at = 0; at < Math.min(count, MOST_AT_ONCE); at += 1) gutter.append(control(start + at));
+    for (let at = 0; at < Math.min(count, LONGEST_CODE); at += 1) gutter.append(control(start + at));
     block.classList.add("commentable", "has-gutter");
     block.prepend(gutter);
+    // Each control is as high as its line, however the code is set.
+    gutter.style.top = `${code.offsetTop}px`;
+    gutter.style.height = `${code.offsetHeight}px`;
   };
 
   const near = new IntersectionObserver((entries) => {
@@ -97,40 +101,225 @@
         beside(block, note);
       }
       const kind = remark.querySelector(".tag"), body = remark.querySelector(".remark-body");
-      if (kind && body) note.replaceChildren(kind.cloneNode(true), ` ${body.textContent}`);
+      const text = body?.textContent || remark.querySelector(".suggested")?.textContent.trim();
+      if (kind && text) note.replaceChildren(kind.cloneNode(true), ` ${text}`);
     }
   };
 
   // After the block, where that is allowed; inside an item or a cell otherwise.
   const beside = (block, element) => {
-    if (block.matches("li, td, th")) block.append(element);
-    else if (block.tagName === "TR") (block.querySelector(".code-line") ?? block.cells[block.cells.length - 1]).append(element);
+    if (block.matches("li")) block.append(element);
+    else if (block.querySelector(":scope > .code-line")) block.querySelector(".code-line").append(element);
+    // Inside a table of a document it would push the columns about.
+    else if (block.closest("table")) block.closest("table").after(element);
     else block.after(element);
   };
 
-  const closeForm = () => document.getElementById("remark-form")?.remove();
+  // The field for a comment. Whatever is begun in it is part of the draft; only Discard drops it.
 
-  const write = (line, end, block, quote) => {
-    const shown = file();
-    closeForm();
-    const slot = document.createElement("div");
-    beside(block, slot);
-    const query = new URLSearchParams({ path: shown.dataset.path, revision: shown.dataset.revision, line, end_line: end });
-    if (quote) query.set("quote", quote.slice(0, 1000));
-    htmx.ajax("GET", `${shown.dataset.remarks}?${query}`, { target: slot, swap: "outerHTML" }).then(() => {
-      const form = document.getElementById("remark-form");
-      form?.querySelector("textarea")?.focus();
-    });
+  const openForm = () => document.querySelector(".remark-form:not(template *)");
+  const isSuggestion = (form) => form.elements.kind.value === "suggestion";
+  const isWritten = (form) => Boolean(form.elements.body.value.trim())
+    || (isSuggestion(form) && form.elements.replacement.value !== (form.dataset.lines ?? ""));
+  const addControl = (line) => file()?.querySelector(`.add[aria-label="Comment on line ${line}"]`);
+
+  const begunIn = (form) => {
+    if (!isWritten(form)) return "";
+    const fields = Object.fromEntries([...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "begun"].includes(name)));
+    if (form.dataset.remark) fields.remark = form.dataset.remark;
+    return JSON.stringify(fields);
   };
+
+  const noteBegun = (form) => {
+    const name = form.elements.begun;
+    if (!name.value && !isWritten(form)) return;
+    name.value ||= Drafts.name();
+    Drafts.typed(name.value, begunIn(form));
+  };
+
+  const closeForm = ({ back = true } = {}) => {
+    const form = openForm();
+    if (!form) return;
+    const place = form.dataset.remark
+      ? document.querySelector(`#remark-${form.dataset.remark} a.link`) : addControl(form.elements.line.value);
+    form.closest(".is-edited")?.classList.remove("is-edited");
+    form.remove();
+    showBegun();
+    if (back) place?.focus();
+  };
+
+  const discardForm = () => {
+    const name = openForm()?.elements.begun.value;
+    closeForm();
+    if (name) Drafts.discard(name);
+  };
+
+  const formFrom = (id, action) => {
+    const made = document.getElementById(id)?.content.querySelector("form").cloneNode(true);
+    if (!made) return null;
+    if (action) {
+      made.action = action;
+      made.setAttribute("hx-post", action);
+    }
+    for (const button of made.querySelectorAll("[hidden]:is([data-close], [data-discard])")) button.hidden = false;
+    made.elements.csrfmiddlewaretoken.value = document.querySelector('input[name="csrfmiddlewaretoken"]').value;
+    return made;
+  };
+
+  const put = (form, fields) => {
+    for (const [name, value] of Object.entries(fields)) {
+      const field = form.elements.namedItem(name);
+      if (field) field.value = value;
+    }
+  };
+
+  // The lines a suggestion begins with, read from the file as it is shown; once for each revision.
+  const texts = new Map();
+  const textOf = (address) => {
+    if (!texts.has(address)) {
+      texts.set(address, fetch(address).then((answer) => (answer.ok ? answer.text() : "")).catch(() => ""));
+    }
+    return texts.get(address);
+  };
+
+  const offerLines = async (form) => {
+    const address = file()?.querySelector("[data-copy]")?.dataset.copy;
+    const { line, end_line: end, replacement } = form.elements;
+    if (!isSuggestion(form) || replacement.value || form.dataset.lines || !line || !address) return;
+    const lines = (await textOf(address)).replaceAll("\r\n", "\n").split("\n");
+    form.dataset.lines = lines.slice(Number(line.value) - 1, Number(end.value || line.value)).join("\n");
+    if (!replacement.value) replacement.value = form.dataset.lines;
+  };
+
+  const open = (form) => {
+    htmx.process(form);
+    Drafts.show(); // whether it is saved, inside the form too
+    form.scrollIntoView({ block: "nearest" });
+    const field = form.elements.body;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+    showBegun();
+  };
+
+  const spoken = (line, end) => (Number(line) === Number(end || line) ? `line ${line}` : `lines ${line}–${end}`);
+
+  const write = (line, end, block, quote = "", begun = null) => {
+    const shown = file();
+    closeForm({ back: false });
+    const form = formFrom("remark-template");
+    if (!form || !block) return;
+    begun ??= Drafts.begun().find(({ fields }) => !fields.remark && fields.path === shown.dataset.path
+      && Number(fields.line) === line && Number(fields.end_line || fields.line) === end) ?? null;
+    put(form, { path: shown.dataset.path, revision: shown.dataset.revision, line, end_line: end, quote: quote.slice(0, 1000) });
+    if (begun) put(form, { ...begun.fields, begun: begun.name });
+    form.querySelector("label[for]").textContent = `Comment on ${spoken(line, end)}`;
+    beside(block, form);
+    open(form);
+  };
+
+  const edit = (remark, begun = null) => {
+    closeForm({ back: false });
+    const form = formFrom("change-template", remark.querySelector("a.link").href);
+    const pk = remark.id.slice(7);
+    begun ??= Drafts.begun().find(({ fields }) => fields.remark === pk) ?? null;
+    form.dataset.remark = pk;
+    form.querySelector("label[for]").textContent = `Comment on ${spoken(remark.dataset.line, remark.dataset.end)}`;
+    put(form, {
+      body: remark.querySelector(".remark-body").textContent,
+      kind: remark.querySelector(".tag").dataset.kind,
+      replacement: remark.querySelector("pre.suggested")?.textContent ?? "",
+    });
+    if (begun) put(form, { ...begun.fields, begun: begun.name });
+    remark.classList.add("is-edited");
+    remark.append(form);
+    open(form);
+  };
+
+  // Comments that were begun and not added, wherever in the files they belong.
+
+  const action = (label, name, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "link";
+    button.textContent = label;
+    button.setAttribute("aria-label", name);
+    button.addEventListener("click", act);
+    return button;
+  };
+
+  const goOn = ({ name, fields }) => {
+    const remark = fields.remark && document.getElementById(`remark-${fields.remark}`);
+    const shown = file();
+    const line = Number(fields.line), end = Number(fields.end_line || fields.line);
+    if (remark) edit(remark, { name, fields });
+    else if (shown?.dataset.path === fields.path && blockAt(end)) write(line, end, blockAt(end), fields.quote, { name, fields });
+    else location.assign(`?${new URLSearchParams({ view: "source", file: fields.path, line: fields.line })}#L${fields.line}`);
+  };
+
+  const begunItem = (begun) => {
+    const { name, fields } = begun;
+    const remark = fields.remark && document.getElementById(`remark-${fields.remark}`);
+    const where = fields.remark ? spoken(remark?.dataset.line ?? "?", remark?.dataset.end) : spoken(fields.line, fields.end_line);
+    const item = document.createElement("li");
+    item.className = "remark";
+    const place = document.createElement("p");
+    place.className = "meta";
+    place.textContent = `${fields.remark ? "Edit of " : ""}${where}`;
+    const body = document.createElement("p");
+    body.className = "remark-body";
+    body.dir = "auto";
+    body.textContent = fields.body || fields.replacement || "Delete these lines";
+    const actions = document.createElement("p");
+    actions.className = "remark-actions";
+    actions.append(
+      action("Continue", `Continue the comment on ${where}`, () => goOn(begun)),
+      action("Discard", `Discard the comment on ${where}`, () => Drafts.discard(name)),
+    );
+    item.append(place, body, actions);
+    return item;
+  };
+
+  const showBegun = () => {
+    const section = document.getElementById("begun");
+    if (!section) return;
+    const written = openForm()?.elements.begun.value;
+    const closed = Drafts.begun().filter(({ name }) => name !== written);
+    section.hidden = closed.length === 0;
+    section.querySelector(".badge").textContent = closed.length;
+    section.querySelector("ol").replaceChildren(...closed.map(begunItem));
+    for (const block of file()?.querySelectorAll("[data-begun]") ?? []) delete block.dataset.begun;
+    for (const { fields } of closed) {
+      if (fields.remark || fields.path !== file()?.dataset.path) continue;
+      const block = blockAt(Number(fields.end_line || fields.line));
+      if (block) block.dataset.begun = "";
+    }
+  };
+  document.addEventListener("drafts", showBegun);
+
+  for (const name of ["input", "change"]) {
+    document.addEventListener(name, (event) => {
+      const form = event.target.form;
+      if (!form?.matches(".remark-form")) return;
+      noteBegun(form);
+      if (event.target.name === "kind") offerLines(form);
+    });
+  }
 
   document.addEventListener("click", (event) => {
     const add = event.target.closest?.(".add");
+    const change = event.target.closest?.("[data-edit]");
     if (add && file()?.dataset.remarks) {
       event.preventDefault();
       const line = Number(add.dataset.at ?? add.getAttribute("aria-label").match(/\d+/)[0]);
       write(line, line, add.closest("[data-line]"));
+    } else if (change) {
+      event.preventDefault();
+      edit(change.closest(".remark"));
     } else if (event.target.closest?.("[data-close]")) {
+      event.preventDefault();
       closeForm();
+    } else if (event.target.closest?.("[data-discard]")) {
+      discardForm();
     }
   });
 
@@ -174,16 +363,48 @@
   };
   setInterval(countDown, 250);
 
-  // Drafts
+  // Sent: the site has it in another form, and the browser need not keep it.
 
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.elt.id !== "draft") return;
-    event.detail.elt.textContent = event.detail.successful ? "Kept as a draft." : "The draft could not be kept.";
+    const { requestConfig: { elt: form }, xhr } = event.detail;
+    if (xhr.status < 200 || xhr.status >= 400) return;
+    if (form.matches(".remark-form")) {
+      closeForm();
+      if (form.elements.begun.value) Drafts.taken([form.elements.begun.value]);
+    } else if (form.id === "answer") {
+      const along = form.elements.begun.value ? Drafts.begun().map(({ name }) => name) : [];
+      Drafts.taken([...Drafts.fields(), "comment", ...along]);
+    }
   });
 
-  document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target?.id === "remarks") closeForm();
-  });
+  Sending.before(
+    (form, button) => form.id === "answer" && Number(button?.dataset.musts) > 0,
+    async (_form, button) => {
+      const count = Number(button.dataset.musts);
+      return await Sending.ask(
+        count === 1 ? "You marked a comment “Must change”" : `You marked ${count} comments “Must change”`,
+        "Approving continues the run as it is; the comments are only recorded.",
+        [["", "Go back"], ["yes", `${button.textContent.trim()} anyway`]],
+      ) === "yes";
+    },
+  );
+
+  Sending.before(
+    (form) => form.id === "answer" && !form.elements.begun.value && Drafts.begun().length > 0,
+    async (form) => {
+      const count = Drafts.begun().length;
+      const them = count === 1 ? "it" : "them";
+      const said = await Sending.ask(
+        count === 1 ? "A line comment is not added yet" : `${count} line comments are not added yet`,
+        `Send your answer with ${them}, or without: then ${count === 1 ? "it stays" : "they stay"} a draft.`,
+        [["add", `Add ${them} and send`], ["leave", `Send without ${them}`], ["", "Cancel"]],
+      );
+      await Drafts.save();
+      form.elements.begun.value = { add: "add", leave: "leave" }[said] ?? "";
+      return Boolean(said);
+    },
+  );
+  document.addEventListener("unsent", (event) => { if (event.target.id === "answer") event.target.elements.begun.value = ""; });
 
   // Keys: an option is armed by its number, and given by Enter on the button that now has the focus.
 
@@ -209,7 +430,7 @@
 
   document.addEventListener("shortcut", (event) => { if (act(event.detail)) event.preventDefault(); });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { disarm(); closeForm(); withdraw(); }
+    if (event.key === "Escape" && !event.isComposing && !document.querySelector("dialog[open]")) { disarm(); closeForm(); withdraw(); }
   });
   document.addEventListener("focusout", (event) => event.target.removeAttribute?.("data-armed"));
 
@@ -233,12 +454,17 @@
     setTimeout(() => { label.textContent = "Copy"; }, 2000);
   });
 
-  const refresh = () => {
-    equipAll();
+  const refresh = (event) => {
+    // A form that opens brings no lines, and looking through a long file again would hold it up.
+    if (!event.target.closest?.("#remark-form")) equipAll();
     offerCopies();
     countDown();
-    document.querySelectorAll("[data-close][hidden]").forEach((button) => { button.hidden = false; });
+    for (const button of document.querySelectorAll(":is([data-close], [data-discard])[hidden]")) button.hidden = false;
+    showBegun();
   };
   document.addEventListener("DOMContentLoaded", refresh);
-  document.addEventListener("htmx:afterSettle", refresh);
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (["desk", "content"].includes(event.detail.target?.id)) Drafts.begin();
+    refresh(event);
+  });
 })();

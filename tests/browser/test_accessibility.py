@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 from feedback.models import FeedbackRequest
 from runs.domain.values.actors import Role
@@ -26,8 +26,8 @@ def asked(roles: None, tmp_path: Path) -> FeedbackRequest:
     return f.pending(f.work(first.run))
 
 
-def faults(page: Page) -> list[str]:
-    found: dict[str, Any] = Axe().run(page).response
+def faults(page: Page | Frame, *, frames: bool = True) -> list[str]:
+    found: dict[str, Any] = Axe().run(page, options={"iframes": frames, "preload": frames}).response
     return [
         f"{fault['id']}: {fault['help']} {[node['target'] for node in fault['nodes'][:3]]}"
         for fault in found["violations"]
@@ -47,7 +47,8 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
     done = f.started(f.workflow({"build": [f.step("x")]}))
     answered = asked.run.requests.earliest("id")
     yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/")
-    yield from ("/account/tokens/", "/api/v1/docs", "/projects/", "/projects/Acme/App/", "/start/")
+    yield from ("/account/sessions/", "/account/tokens/", "/api/v1/docs", "/start/")
+    yield from ("/projects/", "/projects/Acme/App/")
     for view in ("changes", "lines", "document", "source"):
         yield f"/requests/{asked.request_id}/?view={view}"
     yield f"/requests/{asked.request_id}/?view=source&line=3"

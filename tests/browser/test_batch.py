@@ -152,9 +152,10 @@ def test_news_that_comes_after_the_answers_were_sent_is_let_go(
 def test_a_peek_at_the_artifact(open_as: OpenAs, batch: Batch) -> None:
     page = opened(open_as, batch)
 
-    page.locator(".batch-peek summary").click()
+    peek = page.locator(".batch-peek", has_text="list.md")
+    peek.locator("summary").click()
 
-    expect(page.locator(".batch-peek-body")).to_contain_text("Buy apples.")
+    expect(peek).to_contain_text("Buy apples.")
 
 
 def test_pasted_lines(open_as: OpenAs, batch: Batch) -> None:
@@ -221,8 +222,36 @@ def test_the_form_that_starts_is_readable_and_starts(
     assert page.evaluate(HARD_TO_READ) == []
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
-    page.get_by_label("Workflow").fill("demo")
+    page.get_by_label("demo", exact=True).check()
     page.get_by_label("Work ids").fill("1 2 3")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("3 runs together")).to_be_visible()
     assert Batch.objects.get().runs.count() == 3
+
+
+@pytest.mark.parametrize("start", ["/runs/", "/"])
+def test_runs_are_selected_in_a_list_and_answered_together(
+    open_as: OpenAs, roles: None, start: str
+) -> None:
+    runs = [f.started(f.five_steps(), work_id=str(number)) for number in (201, 202, 203)]
+    page = open_as()
+    page.goto(start)
+    together = page.get_by_role("button", name="Answer selected runs together")
+    expect(together).to_be_hidden()
+    for number in (201, 203):
+        page.get_by_label(re.compile(f"Select .* #{number}$")).check()
+
+    # News, which replace the list, leave the ticks alone.
+    f.started(f.five_steps(), work_id="204")
+    expect(page.get_by_label(re.compile("Select .* #204$"))).to_be_visible(timeout=15_000)
+    expect(page.locator('input[name="runs"]:checked')).to_have_count(2)
+    assert Axe().run(page).violations_count == 0
+    together.click()
+
+    expect(page.get_by_role("heading", name="Selected runs")).to_be_visible()
+    expect(page.locator(".batch-row")).to_have_count(2)
+    for run in (runs[0], runs[2]):
+        page.locator(f"#row-{run.uuid}").get_by_text("Approve").click()
+    page.get_by_role("button", name="Send 2 answers").click()
+    expect(page.locator("#results")).to_contain_text("2 answers recorded.")
+    assert [given(str(number)) for number in (201, 202, 203)] == [["approve"], [], ["approve"]]

@@ -69,7 +69,7 @@ def test_a_comment_is_changed_and_deleted(open_as: OpenAs, asked: FeedbackReques
     comment_on(page, 3, "Which kind?")
 
     page.get_by_role("link", name="Edit the comment on line 3").click()
-    page.get_by_role("textbox", name="Body").fill("Which size?")
+    page.get_by_role("textbox", name="Comment on line 3").fill("Which size?")
     page.get_by_label("Question").check()
     press(page, "Save comment")
     expect(page.locator(".file .inline-remark")).to_contain_text("Which size?")
@@ -100,7 +100,7 @@ def test_words_and_comments_survive_on_another_machine(
     page.goto(path(asked))
     comment_on(page, 3, "Which kind?")
     page.get_by_label("Comment", exact=True).fill("Half a thought")
-    expect(page.get_by_text("Kept as a draft.")).to_be_visible()
+    expect(page.get_by_text("Draft saved")).to_be_visible()
 
     elsewhere = open_as()
     elsewhere.goto(path(asked))
@@ -127,7 +127,7 @@ def test_an_answer_is_undone_and_then_given_for_good(
     expect(page.get_by_label("Comment", exact=True)).to_have_value("Fine.")
     assert f.fresh(asked.run).status == "awaiting_feedback"
     press(page, "Approve")
-    press(page, "Go now")
+    press(page, "Apply now")
     expect(page.get_by_role("complementary")).to_contain_text("in progress")
     assert [r.state for r in FeedbackResponse.objects.order_by("id")] == ["retracted", "taken"]
 
@@ -194,10 +194,10 @@ def test_from_the_inbox_every_answer_opens_the_next_request(
 
     press(page, "Approve")
 
-    expect(page.get_by_role("heading", name=other.prompt)).to_be_visible()
+    expect(page.get_by_text(other.prompt)).to_be_visible()
     expect(page.get_by_text("Takes effect in")).to_be_visible()
     press(page, "Undo")
-    expect(page.get_by_role("heading", name=asked.prompt)).to_be_visible()
+    expect(page.locator("h1.prompt")).to_have_text(asked.title)
     expect(page.get_by_role("heading", name="Your decision")).to_be_visible()
 
 
@@ -232,7 +232,7 @@ def test_all_of_it_works_without_javascript(open_as: OpenAs, asked: FeedbackRequ
     press(page, "Undo")
     expect(page.get_by_role("region", name="Your comments")).to_contain_text("Which kind?")
     press(page, "Request changes")
-    press(page, "Go now")
+    press(page, "Apply now")
 
     expect(page.get_by_text("1 comment on lines")).to_be_visible()
     assert f.fresh(asked.run).status == "in_progress"

@@ -27,7 +27,7 @@ def asks(prompt: str, *, hours: int = 0, project: str = "Acme/App", **fields: ob
     Run.objects.filter(pk=run.pk).update(project=Project.objects.get_or_create(name=project)[0])
     moment = timezone.now() - timedelta(hours=hours)
     FeedbackRequest.objects.filter(run=run).update(
-        prompt=prompt, requested_at=moment, ranked_at=moment, **fields
+        prompt=prompt, own_title=prompt, requested_at=moment, ranked_at=moment, **fields
     )
     return run
 
@@ -361,3 +361,21 @@ TOO_SMALL = """() => [...document.querySelectorAll("a, button, input, select, su
   .map((e) => [e.textContent.trim().slice(0, 30) || e.name, e.getBoundingClientRect().height])
   .filter(([, height]) => height < 44)
 """
+
+
+def test_the_inbox_is_sorted_and_narrowed_where_it_stands(open_as: OpenAs) -> None:
+    asks("Beta", hours=3, agent="claude", cost_usd=0.5)
+    asks("Alpha", hours=2, agent="codex", round=2)
+    page = opened(open_as)
+    expect(titles(page)).to_have_text(["Beta", "Alpha"])
+
+    page.get_by_label("Order").select_option("title")
+    expect(titles(page)).to_have_text(["Alpha", "Beta"])
+    settle(page)
+    page.get_by_label("Agent").select_option("claude")
+
+    expect(titles(page)).to_have_text(["Beta"])
+    expect(page).to_have_url(re.compile(r"\?agent=claude&sort=title$"))
+    page.reload()
+    expect(titles(page)).to_have_text(["Beta"])
+    expect(page.get_by_label("Order")).to_have_value("title")

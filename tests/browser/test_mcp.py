@@ -1,5 +1,6 @@
 """An agent asks through MCP, a person answers in the browser, and the agent's call returns it."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def test_a_person_answers_in_the_browser_and_the_call_returns_it(
     page.goto(f"/requests/{asked['request_id']}/")
     page.get_by_text("Drop the old table.").first.wait_for()
     page.get_by_label("Comment", exact=True).fill("Keep a copy of it.")
-    page.get_by_role("button", name="Request changes").click()
+    with page.expect_response(re.compile(f"/{asked['request_id']}/$")):
+        page.get_by_role("button", name="Request changes").click()
     settled = waits.result(timeout=55).structured_content
 
     assert settled is not None

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs import engine
 from runs.models import Run
+from runs.models.live_output import LiveOutput
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 
@@ -66,8 +67,8 @@ def test_from_the_inbox_to_an_approval_and_on(open_as: OpenAs, asked: FeedbackRe
     page = open_as()
     expect(page.get_by_text("1 open")).to_be_visible()
 
-    page.get_by_role("link", name=asked.prompt).click()
-    expect(page.get_by_role("heading", name="Rate-limited login")).to_be_visible()
+    page.get_by_role("link", name=asked.title).click()
+    expect(page.locator("h1.prompt")).to_have_text("Rate-limited login")
     expect(page.get_by_text("revision 1")).to_be_visible()
     expect(page.get_by_text("An HTML comment is hidden on line 5.")).to_be_visible()
     press(page, "Approve")
@@ -173,7 +174,7 @@ def test_a_session_that_ends_does_not_cost_the_words(
 
     press(page, "Approve")
 
-    expect(page.locator("#toast")).to_contain_text("You are signed out")
+    expect(page.locator("#toast")).to_contain_text("Not sent, you are signed out")
     expect(page.get_by_label("Comment", exact=True)).to_have_value(WORDS)
     assert not FeedbackResponse.objects.exists()
 
@@ -182,7 +183,7 @@ def test_the_inbox_hears_of_a_new_request_and_keeps_the_focus(
     open_as: OpenAs, asked: FeedbackRequest
 ) -> None:
     page = open_as()
-    first = page.get_by_role("link", name=asked.prompt)
+    first = page.get_by_role("link", name=asked.title)
     first.focus()
 
     f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]}))
@@ -212,7 +213,7 @@ def test_a_running_step_is_followed_on_the_page_of_its_run(open_as: OpenAs) -> N
     assert claim
     page.goto(f"/runs/{run.run_id}/")
 
-    engine.keep(claim.attempt.pk, "by-hand", progress="12 of 40 files")
+    LiveOutput(claim.attempt.pk).add(["12 of 40 files"])
     expect(page.get_by_text("12 of 40 files")).to_be_visible()
     engine.cancel(run.pk, reason="enough", actor=f.STARTER)
 
@@ -221,7 +222,7 @@ def test_a_running_step_is_followed_on_the_page_of_its_run(open_as: OpenAs) -> N
 
 def test_everything_works_without_javascript(open_as: OpenAs, asked: FeedbackRequest) -> None:
     page = open_as(java_script_enabled=False)
-    page.get_by_role("link", name=asked.prompt).click()
+    page.get_by_role("link", name=asked.title).click()
 
     press(page, "Request changes")
     expect(page.get_by_text("Say what should change")).to_be_visible()
@@ -242,7 +243,8 @@ def test_every_page_fits_a_phone_and_can_be_read(
     done = f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]}))
     f.answer(done, "abort", "A-word-" * 30)
 
-    pages = ["/", path(asked), f"{path(asked)}?view=source", "/runs/", *run_pages(asked.run, done)]
+    pages = ["/", path(asked), f"{path(asked)}?view=source", "/runs/"]
+    pages += ["/account/sessions/", *run_pages(asked.run, done)]
     for address in pages:
         page.goto(address)
         assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0, address

@@ -15,15 +15,21 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+import psycopg
 from django.utils import timezone
 from django_q import core_signing
 from django_q.signing import PickleSerializer
+from psycopg.sql import SQL
 
 from faber_site.runtime import processes
+from runs.jobs.table import Lane
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORKERS = 3
-WORKER_NAMES = (processes.BUSY, processes.IDLE)
+UMASK = 0o022  # of whoever starts it
+SHORT_WORKERS = 2
+STEP_WORKERS = (processes.BUSY, processes.IDLE)
+WORKER_NAMES = (*STEP_WORKERS, processes.SHORT_BUSY, processes.SHORT_IDLE)
 # Starts a run whose steps execute the scripts given; the last one is called slow.
 STARTER = """
 import sys, django
@@ -75,6 +81,7 @@ class Scratch:
     settings: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     faber: subprocess.Popen[str] | None = None
+    code: Path = CHECKOUT  # what it runs
 
     def __post_init__(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -90,11 +97,12 @@ class Scratch:
     def run(self, *command: str) -> subprocess.Popen[str]:
         with self.log.open("a") as log:
             return subprocess.Popen(
-                [sys.executable, str(CHECKOUT / "manage.py"), *command],
+                [sys.executable, str(self.code / "manage.py"), *command],
                 env=self._environment(),
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                umask=UMASK,
             )
 
     def _environment(self) -> dict[str, str]:
@@ -127,7 +135,14 @@ class Scratch:
         return _as_soon_as_there(lambda: self._below(self._leaders("cluster")))
 
     def workers(self) -> list[Process]:
-        """The workers of the present cluster."""
+        """Those of the present cluster that take steps."""
+        return [worker for worker in self._all_workers() if worker.name in STEP_WORKERS]
+
+    def short_workers(self) -> list[Process]:
+        """Those that take short jobs."""
+        return [worker for worker in self._all_workers() if worker.name not in STEP_WORKERS]
+
+    def _all_workers(self) -> list[Process]:
         sessions = [leader.pid for leader in self._leaders("cluster")]
         return [p for p in self.processes() if p.session in sessions and p.name in WORKER_NAMES]
 
@@ -135,20 +150,22 @@ class Scratch:
         return [worker for worker in self.workers() if worker.name == processes.IDLE]
 
     def has_all_workers_within(self, seconds: float) -> bool:
-        return eventually(lambda: len(self.idle_workers()) == WORKERS, within=seconds)
+        return eventually(
+            lambda: (
+                len(self.idle_workers()) == WORKERS and len(self.short_workers()) == SHORT_WORKERS
+            ),
+            within=seconds,
+        )
 
     def pusher(self) -> Process:
         wakeups = self.folder / "wakeups"
         return _as_soon_as_there(
-            lambda: [p for p in self._helpers() if (wakeups / str(p.pid)).exists()]
+            lambda: [p for p in self._helpers() if (wakeups / f"steps-{p.pid}").exists()]
         )
 
     def monitor(self) -> Process:
         pusher = self.pusher()
         return _as_soon_as_there(lambda: [p for p in self._helpers() if p != pusher])
-
-    def site_worker(self) -> Process:
-        return _as_soon_as_there(lambda: self._below(self._leaders("runtime.web")))
 
     def _leaders(self, module: str) -> list[Process]:
         assert self.faber
@@ -164,7 +181,7 @@ class Scratch:
 
     # What it can do
 
-    def queue(self, function: str, *arguments: object) -> None:
+    def queue(self, function: str, *arguments: object, queue: str = "faber") -> None:
         """Queue a job from outside."""
         package = {
             "id": uuid4().hex,
@@ -178,21 +195,30 @@ class Scratch:
         secret = (self.folder / "secret_key").read_text()
         payload = core_signing.dumps(package, key=secret, salt="faber", serializer=PickleSerializer)
         self._sql(
-            "INSERT INTO django_q_ormq (key, payload, lock) VALUES ('faber', ?, ?)",
+            "INSERT INTO django_q_ormq (key, payload, lock) VALUES (?, ?, ?)",
+            queue,
             payload,
             timezone.now().replace(tzinfo=None).isoformat(" "),
         )
 
     def start_run(self, *scripts: str, workspace: Path | None = None) -> None:
-        settings = {"DJANGO_SETTINGS_MODULE": "faber_site.settings", "PYTHONPATH": str(CHECKOUT)}
+        # Not the data directory itself, of which an isolated step sees nothing.
+        workspace = workspace or self.folder / "work"
+        workspace.mkdir(exist_ok=True)
+        self.call(STARTER, str(workspace), *scripts)
+
+    def call(self, script: str, *arguments: str) -> None:
+        """Be a process of the site for a moment."""
+        settings = {"DJANGO_SETTINGS_MODULE": "faber_site.settings", "PYTHONPATH": str(self.code)}
         subprocess.run(
-            [sys.executable, "-c", STARTER, str(workspace or self.folder), *scripts],
+            [sys.executable, "-c", script, *arguments],
+            cwd=self.code,
             env=self._environment() | settings,
             check=True,
         )
 
     def attempts(self) -> list[Attempt]:
-        rows = self._sql("SELECT status, worker, reason FROM faber_runs_stepattempt ORDER BY id")
+        rows = self.rows("SELECT status, worker, reason FROM faber_runs_stepattempt ORDER BY id")
         return [Attempt(*row) for row in rows]
 
     def worker_of(self, attempt: int) -> Process:
@@ -203,21 +229,30 @@ class Scratch:
         pid = int(self.attempts()[attempt - 1].worker.split(":")[1])
         return next(p for p in self.processes() if p.pid == pid)
 
+    def rows(self, query: str) -> list[tuple[str, ...]]:
+        """What its database answers, whichever it is."""
+        if address := self.settings.get("FABER_DATABASE_URL"):
+            with psycopg.connect(address) as connection:
+                return connection.execute(SQL(query)).fetchall()
+        return self._sql(query)
+
     def _sql(self, statement: str, *values: str) -> list[tuple[str, ...]]:
         with contextlib.closing(sqlite3.connect(self.folder / "faber.sqlite3", timeout=20)) as db:
             rows = db.execute(statement, values).fetchall()
             db.commit()
             return rows
 
-    def works_within(self, seconds: float) -> bool:
+    def works_within(self, seconds: float, lane: Lane | None = None) -> bool:
         """Whether jobs are executed again; the first ones may be lost with what was killed."""
+        if lane is None:
+            return all(self.works_within(seconds, lane) for lane in Lane)
         sign = self.folder / f"job-{uuid4().hex}"
         next_try = 0.0
 
         def is_done() -> bool:
             nonlocal next_try
             if time.monotonic() >= next_try:
-                self.queue("pathlib.Path.touch", sign)
+                self.queue("pathlib.Path.touch", sign, queue=lane.value)
                 next_try = time.monotonic() + 1
             return sign.exists()
 

@@ -4,14 +4,12 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection, connections
-from django.utils import timezone
 
 from runs import engine
 from runs.engine import conformance, history
@@ -57,12 +55,6 @@ def work(run: Run) -> None:
     advance.drive(engine.claim(run.pk, advance.worker_name()))
 
 
-def lapse(run: Run) -> None:
-    """Let the dead worker's lease run out, as a few seconds would."""
-    long_ago = timezone.now() - timedelta(minutes=1)
-    run.attempts.filter(status="running").update(lease_until=long_ago)
-
-
 def executions(log: Path, step: str) -> int:
     return log.read_text().split().count(step) if log.exists() else 0
 
@@ -80,7 +72,7 @@ def test_a_worker_killed_before_any_statement_loses_nothing(tmp_path: Path) -> N
         finished = set(run.attempts.filter(status="finished").values_list("step", flat=True))
         before = {step: executions(workspace / "log", step) for step in finished}
 
-        lapse(run)
+        f.lose(run)
         run = f.work(run)
 
         assert run.status == "completed", f"killed before statement {fatal}"

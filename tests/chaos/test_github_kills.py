@@ -25,7 +25,7 @@ def let_time_pass() -> None:
     """What a minute would do: turns end, and the sweep looks for what is late."""
     long_ago = timezone.now() - timedelta(minutes=2)
     Delivery.objects.filter(is_due=True).update(next_try_at=long_ago)
-    InboundComment.objects.filter(state="heard").update(heard_at=long_ago)
+    InboundComment.objects.filter(state="heard").update(try_at=long_ago)
     sweep()
     work_off()
 

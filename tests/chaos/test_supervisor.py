@@ -48,6 +48,8 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
         # One of them waits for a job, and takes the queue's lock with it.
         pytest.param(lambda scratch: scratch.workers(), id="idle workers"),
         pytest.param(lambda scratch: scratch.workers()[:1], id="one idle worker"),
+        pytest.param(lambda scratch: scratch.short_workers(), id="workers for short jobs"),
+        pytest.param(lambda scratch: scratch.short_workers()[:1], id="one for short jobs"),
         pytest.param(lambda scratch: [scratch.sentinel()], id="sentinel"),
         pytest.param(lambda scratch: [scratch.pusher()], id="pusher"),
         pytest.param(lambda scratch: [scratch.monitor()], id="monitor"),
@@ -144,15 +146,6 @@ def test_visitors_wait_while_the_site_is_replaced(serving: Scratch) -> None:
     assert eventually(lambda: serving.answers("/healthz"), within=BACK)
 
 
-def test_a_killed_worker_of_the_site_is_replaced(serving: Scratch) -> None:
-    before = serving.site_worker()
-
-    before.kill()
-
-    assert eventually(lambda: before.pid not in serving.pids(), within=5)
-    assert eventually(lambda: serving.answers("/healthz"), within=BACK)
-
-
 def test_a_taken_port_is_told_in_a_sentence(serving: Scratch, scratch: Scratch) -> None:
     scratch.port = serving.port
 
@@ -205,17 +198,24 @@ def test_everything_ends_when_asked_to_even_in_the_middle_of_a_step(
 
 
 def test_asked_twice_it_ends_at_once(scratch: Scratch) -> None:
-    scratch.start("work")
-    scratch.keep_a_worker_busy(seconds=60, then=scratch.folder / "finished")
-    assert scratch.faber
+    """Against being asked once, a moment before, on the same machine: that may be busy."""
+    once, twice = (_ended_after(scratch, times) for times in (1, 2))
 
-    scratch.faber.send_signal(signal.SIGINT)
-    assert eventually(lambda: len(scratch.idle_workers()) < 2, within=10)
+    assert twice < once
+    assert eventually(lambda: scratch.pids() == [], within=5)
+
+
+def _ended_after(scratch: Scratch, times: int) -> float:
+    """How long `faber work` with a busy worker takes to end once it was asked so often."""
+    scratch.start("work")
+    scratch.keep_a_worker_busy(seconds=60, then=scratch.folder / f"finished-{times}")
+    assert scratch.faber
+    for _ in range(times - 1):
+        scratch.faber.send_signal(signal.SIGINT)
+        assert eventually(lambda: len(scratch.idle_workers()) < 2, within=10)
     begun = time.monotonic()
     scratch.ask_to_end(signal.SIGINT)
-
-    assert time.monotonic() - begun < 3
-    assert eventually(lambda: scratch.pids() == [], within=5)
+    return time.monotonic() - begun
 
 
 @pytest.mark.parametrize("command", ["work", "web"])

@@ -20,7 +20,7 @@ from tests.chaos.scratch import Scratch, eventually
 
 pytestmark = [pytest.mark.chaos, pytest.mark.database, pytest.mark.xdist_group("supervisor")]
 
-BACK = 60
+BACK = 120
 BEFORE = Path(__file__).with_name("before")
 # What its jobs and tokens are signed with.
 SECRET_KEY = "the-key-of-the-site-before"
@@ -36,7 +36,8 @@ def site(tmp_path: Path) -> Iterator[Scratch]:
     workspace = tmp_path / "shop"
     workspace.mkdir()
     (workspace / "spec.md").write_text("# Spec\n- one more line")
-    environment = {"FABER_SECRET_KEY": SECRET_KEY}
+    (tmp_path / "secret_key").write_text(SECRET_KEY)
+    environment: dict[str, str] = {}
     if "postgres" in str(settings.DATABASES["default"]["ENGINE"]):
         environment["FABER_DATABASE_URL"] = restore_to_postgres()
     else:
@@ -81,7 +82,8 @@ def answered_to_the_end(site: Scratch, work_ids: set[str]) -> bool:
 @pytest.mark.timeout(300)
 def test_every_run_of_an_earlier_version_goes_on_from_where_it_stood(site: Scratch) -> None:
     site.start("work")
-    # 6 was approved and in its undo time, 8 and 9 were queued, the worker of 10 was killed.
+    # 6 was approved and in its undo time, 8 and 9 were queued, the worker of 10 was killed. The
+    # file that 6 was approved for is another by now, so it is asked about again.
     waits = dict.fromkeys(["2", "3", "5", "6", "7", "8", "9", "10"], "awaiting_feedback")
 
     assert eventually(
@@ -89,8 +91,8 @@ def test_every_run_of_an_earlier_version_goes_on_from_where_it_stood(site: Scrat
     ), site.log.read_text()
     steps = {each["work_id"]: each["step"] for each in faber(site, "pending")["items"]}
     assert steps == {
-        **dict.fromkeys(["2", "7", "8", "9", "10"], "write-spec"),
-        **dict.fromkeys(["3", "6"], "merge"),
+        **dict.fromkeys(["2", "6", "7", "8", "9", "10"], "write-spec"),
+        "3": "merge",
         "5": "implement",
     }
 

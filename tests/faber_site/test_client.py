@@ -1,7 +1,6 @@
 """The client in one file, against a real server."""
 
 import ast
-import hashlib
 import hmac
 import json
 import sys
@@ -18,7 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 import faber_client
 from faber_client import Faber, LeaseLost, NotAllowed, NotGenuine, Unreachable, verify_callback
-from feedback.channels.callbacks import calls
+from feedback.channels.callbacks import signing
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope
 from runs.models import Run, StepAttempt
@@ -173,20 +172,27 @@ def test_a_shell_asks_with_one_line(
 BODY = b'{"request_id": "fr-20261116-a1b2c3", "status": "answered"}'
 
 
-def called(secret: str, age: float = 0) -> dict[str, str]:
+OURS, THEIRS = 1, 2  # tokens
+
+
+def secret(token: int = OURS) -> str:
+    return signing.secret_of("fr-20261116-a1b2c3", token)
+
+
+def called(token: int = OURS, age: float = 0) -> dict[str, str]:
     """The headers of a call, as the site makes them."""
     at = timezone.now() - timedelta(seconds=age)
-    return calls.signed("fr-20261116-a1b2c3", at, BODY, hashlib.sha256(secret.encode()).hexdigest())
+    return signing.signed("fr-20261116-a1b2c3", at, BODY, token_pk=token)
 
 
 def test_a_call_of_the_site_is_genuine() -> None:
-    headers = called("faber_x")
+    headers = called()
 
-    assert verify_callback("faber_x", headers, BODY)["status"] == "answered"
+    assert verify_callback(secret(), headers, BODY)["status"] == "answered"
     shouted = {name.upper(): value for name, value in headers.items()}
-    assert verify_callback("faber_x", shouted, BODY)["status"] == "answered"
+    assert verify_callback(secret(), shouted, BODY)["status"] == "answered"
     both = {**headers, "webhook-signature": f"v1,AAAA {headers['webhook-signature']}"}
-    assert verify_callback("faber_x", both, BODY)["status"] == "answered"
+    assert verify_callback(secret(), both, BODY)["status"] == "answered"
 
 
 @pytest.mark.parametrize(
@@ -205,22 +211,22 @@ def test_a_call_of_the_site_is_genuine() -> None:
 )
 def test_a_call_that_was_changed_is_not_genuine(change: dict[str, str]) -> None:
     with pytest.raises(NotGenuine):
-        verify_callback("faber_x", {**called("faber_x"), **change}, BODY)
+        verify_callback(secret(), {**called(), **change}, BODY)
 
 
 def test_a_call_of_somebody_else_or_of_yesterday_is_not_genuine() -> None:
     with pytest.raises(NotGenuine, match="signature"):
-        verify_callback("faber_x", called("faber_y"), BODY)
+        verify_callback(secret(), called(THEIRS), BODY)
     with pytest.raises(NotGenuine, match="signature"):
-        verify_callback("faber_x", called("faber_x"), BODY + b" ")
+        verify_callback(secret(), called(), BODY + b" ")
     with pytest.raises(NotGenuine, match="timestamp"):
-        verify_callback("faber_x", called("faber_x", age=301), BODY)
+        verify_callback(secret(), called(age=301), BODY)
     with pytest.raises(NotGenuine, match="timestamp"):
-        verify_callback("faber_x", called("faber_x", age=-310), BODY)
+        verify_callback(secret(), called(age=-310), BODY)
     with pytest.raises(NotGenuine):
-        verify_callback("faber_x", {}, BODY)
-    assert verify_callback("faber_x", called("faber_x", age=301), BODY, age=600)
-    assert verify_callback("faber_x", called("faber_x", age=-200), BODY), "a clock may be ahead"
+        verify_callback(secret(), {}, BODY)
+    assert verify_callback(secret(), called(age=301), BODY, age=600)
+    assert verify_callback(secret(), called(age=-200), BODY), "a clock may be ahead"
 
 
 def test_a_signature_is_compared_to_its_end_and_tells_nothing_by_the_time_it_takes(
@@ -235,10 +241,10 @@ def test_a_signature_is_compared_to_its_end_and_tells_nothing_by_the_time_it_tak
     monkeypatch.setattr(
         faber_client, "hmac", SimpleNamespace(**vars(hmac) | {"compare_digest": compare})
     )
-    headers = called("faber_x")
+    headers = called()
     signature = headers["webhook-signature"]
     almost = signature[:-2] + ("A=" if signature[-2] != "A" else "E=")
 
     with pytest.raises(NotGenuine, match="signature"):
-        verify_callback("faber_x", {**headers, "webhook-signature": almost}, BODY)
+        verify_callback(secret(), {**headers, "webhook-signature": almost}, BODY)
     assert compared == [almost.encode()]

@@ -8,8 +8,13 @@ from django.urls import path
 from django.utils import timezone
 
 from faber_site import health
-from runs.jobs import heartbeat
+from runs import engine
+from runs.jobs import agreement
+from runs.jobs.agreement import Disagreement, Matter
+from runs.jobs.table import Lane
 from runs.models import WorkerBeat, migrate
+from runs.worker.advance import worker_name
+from tests import factories, workers
 
 urlpatterns = [path("healthz", health.healthz), path("readyz", health.readyz)]
 pytestmark = pytest.mark.urls(__name__)
@@ -23,7 +28,7 @@ def test_a_living_process_says_ok_to_everybody(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_with_database_and_worker_it_is_ready(client: Client) -> None:
-    heartbeat.record()
+    workers.report()
 
     response = client.get("/readyz")
 
@@ -34,7 +39,8 @@ def test_with_database_and_worker_it_is_ready(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_silent_worker_is_named_with_the_age_of_its_last_beat(client: Client) -> None:
-    WorkerBeat.objects.create(host="first", beat_at=timezone.now() - timedelta(seconds=90))
+    then = timezone.now() - timedelta(seconds=90)
+    WorkerBeat.objects.create(host="first", beat_at=then, short_beat_at=then)
 
     response = client.get("/readyz")
 
@@ -49,6 +55,34 @@ def test_a_worker_that_never_reported_is_named(client: Client) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("lane", "told"),
+    [
+        (Lane.SHORT, "No worker takes steps."),
+        (Lane.STEPS, "No worker takes answers, comments and deliveries."),
+    ],
+)
+def test_a_lane_that_is_silent_alone_is_named(client: Client, lane: Lane, told: str) -> None:
+    workers.report(lane)
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json()["not_ready"] == {"worker": told}
+
+
+@pytest.mark.django_db
+def test_a_run_that_a_terminal_executes_is_no_worker(client: Client) -> None:
+    run = factories.start(factories.five_steps())
+    assert engine.claim(run.pk, worker_name())
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert "worker" in response.json()["not_ready"]
+
+
+@pytest.mark.django_db
 def test_an_old_database_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "is_up_to_date", lambda: False)
 
@@ -56,6 +90,25 @@ def test_an_old_database_is_named(client: Client, monkeypatch: pytest.MonkeyPatc
 
     assert response.status_code == 503
     assert list(response.json()["not_ready"]) == ["migrations"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("about", "status"), [(Matter.KEYS, 503), (Matter.CLOCKS, 200), (Matter.FOLDERS, 200)]
+)
+def test_what_machines_disagree_about_is_told_without_their_names(
+    client: Client, monkeypatch: pytest.MonkeyPatch, about: Matter, status: int
+) -> None:
+    workers.report()
+    found = Disagreement(about=about, what="Of db-3", cause="/srv", repair="Mend db-3.", hosts=())
+    monkeypatch.setattr(agreement, "disagreements", lambda: [found])
+
+    response = client.get("/readyz")
+
+    assert response.status_code == status
+    assert response.json()["warnings"] == {about.name.lower(): str(about)}
+    assert list(response.json()["not_ready"]) == (["keys"] if about is Matter.KEYS else [])
+    assert "db-3" not in response.text
 
 
 def test_an_unreachable_database_is_named_without_its_secrets(

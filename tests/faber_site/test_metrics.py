@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from feedback.models import Callback, Delivery, FeedbackRequest
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
-from runs.jobs import heartbeat
 from tests import factories as f
+from tests import workers
 from tests.api_client import account, error_of
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_an_empty_site_has_zeros_and_no_gaps() -> None:
     assert told["faber_open_requests{review}"] == 0
     assert told["faber_oldest_open_request_seconds"] == 0
     assert told["faber_decision_seconds_count"] == 0
-    assert told["faber_queue_jobs"] == 0
+    assert told["faber_queue_jobs{short}"] == 0
     assert told["faber_deliveries{failing}"] == 0
     assert told["faber_callbacks{given_up}"] == 0
 
@@ -75,7 +75,7 @@ def test_metrics_tell_what_is_in_the_database() -> None:
     FeedbackRequest.objects.update(requested_at=timezone.now() - timedelta(minutes=10))
     f.answered(decided, "approve")
     f.start(f.five_steps())
-    heartbeat.record()
+    workers.report()
     for number, (is_due, attempts) in enumerate([(False, 0), (True, 0), (True, 3)]):
         Delivery.objects.create(
             kind="run",
@@ -96,7 +96,7 @@ def test_metrics_tell_what_is_in_the_database() -> None:
     assert told["faber_decision_seconds_bucket{900}"] == 1
     assert told["faber_decision_seconds_sum"] == pytest.approx(600, abs=30)
     assert told["faber_open_steps{queued}"] == 1
-    assert told["faber_queue_jobs"] >= 1
+    assert told["faber_queue_jobs{steps}"] >= 1
     beat = next(value for name, value in told.items() if name.startswith("faber_worker_beat"))
     assert 0 <= beat < 10
     states = ("done", "waiting", "failing")

@@ -13,7 +13,7 @@ from feedback.models import FeedbackRequest
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
 from runs.domain.values.actors import Role, Scope
-from runs.models import Run
+from runs.models import AccessToken, Run
 from tests import factories as f
 from tests.api_client import Program, account, error_of, program
 
@@ -30,11 +30,11 @@ class Call(NamedTuple):
     codes: tuple[int, int, int, int]
 
 
-def reading(name: str, path: str) -> Call:
+def reading(name: str, path: str, code: int = 200) -> Call:
     def do(caller: Program, run: Run, request_id: str) -> HttpResponse:
         return caller.get(path.format(run=run.run_id, request=request_id))
 
-    return Call(name, do, (200, 200, 200, 200))
+    return Call(name, do, (code, code, code, code))
 
 
 def acting(name: str, path: str, body: object, codes: tuple[int, int, int, int]) -> Call:
@@ -50,11 +50,13 @@ def wait(caller: Program, run: Run, request_id: str) -> HttpResponse:
 
 LEASE = {"lease": "x/1/y"}
 QUESTION = {"type": "approval", "prompt": "Go?"}
+EVENT = {"type": "test_run", "message": "42 passed"}
 CALLS = [
     reading("listRuns", "/runs"),
     reading("getRun", "/runs/{run}"),
     reading("getRunState", "/runs/{run}/state"),
     reading("listRunEvents", "/runs/{run}/events"),
+    reading("getRunChanges", "/runs/{run}/changes", 404),  # it is in no repository
     reading("getRunContext", "/runs/{run}/context"),
     reading("verifyRun", "/runs/{run}/verification"),
     reading("listRequests", "/requests"),
@@ -68,6 +70,7 @@ CALLS = [
     acting("nextStep", "/runs/{run}/next", {}, (403, 200, 200, 200)),
     acting("finishStep", "/runs/{run}/finish", {**LEASE, "response": {}}, (403, 409, 409, 409)),
     acting("keepStep", "/runs/{run}/heartbeat", LEASE, (403, 409, 409, 409)),
+    acting("addRunEvent", "/runs/{run}/events", EVENT, (403, 201, 201, 201)),
     acting("ask", "/requests", QUESTION, (403, 201, 201, 201)),
     acting("askInRun", "/runs/{run}/requests", QUESTION, (403, 409, 409, 409)),
     acting(
@@ -157,6 +160,19 @@ def test_who_calls_too_often_is_told_when_to_come_back(monkeypatch: pytest.Monke
     assert codes == [200, 200, 429]
     assert 1 <= int(refused["Retry-After"]) <= 11
     assert error_of(refused)["code"] == "too_many_calls"
+    assert other.get("/runs").status_code == 200
+
+
+def test_a_token_is_counted_for_itself_not_for_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database put back, or a transaction undone, gives a row's number out again."""
+    monkeypatch.setattr(auth, "BUCKETS", Buckets(burst=1, per_second=0.001))
+    caller, other = program(Scope.AGENT), program(Scope.AGENT, name="other")
+    assert [caller.get("/runs").status_code for _ in range(2)] == [200, 429]
+    gone, kept = AccessToken.objects.order_by("pk").values_list("pk", flat=True)
+
+    AccessToken.objects.filter(pk=gone).delete()
+    AccessToken.objects.filter(pk=kept).update(id=gone)
+
     assert other.get("/runs").status_code == 200
 
 

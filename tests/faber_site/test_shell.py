@@ -1,6 +1,5 @@
 """What the documentation shows in shell does what it says, with curl, jq and openssl."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from feedback.channels.callbacks import calls
+from feedback.channels.callbacks import signing
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope
 from runs.models import Run
@@ -19,7 +18,7 @@ from tests import factories as f
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 BLOCKS: list[str] = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-TOOLS = ("sh", "curl", "jq", "openssl", "sha256sum")
+TOOLS = ("sh", "curl", "jq", "openssl", "base64", "od")
 
 pytestmark = [
     pytest.mark.slow,
@@ -57,17 +56,17 @@ def test_every_shell_example_can_be_read_by_a_shell(block: str, tmp_path: Path) 
         ({}, "genuine\n"),
         ({"webhook_id": "fr-2"}, ""),
         ({"webhook_timestamp": "1"}, ""),
-        ({"FABER_TOKEN": "faber_y"}, ""),
+        ({"callback_secret": signing.secret_of("fr-1", 2)}, ""),
     ],
 )
 def test_a_call_is_verified_in_shell(tmp_path: Path, change: dict[str, str], printed: str) -> None:
     body = '{"prompt": "Größe?"}'.encode()
     (tmp_path / "body.json").write_bytes(body)
-    digest = hashlib.sha256(b"faber_x").hexdigest()
-    signed = calls.signed("fr-1", timezone.now(), body, digest)
+    signed = signing.signed("fr-1", timezone.now(), body, token_pk=1)
     told = {name.replace("-", "_"): value for name, value in signed.items()}
+    known = {"callback_secret": signing.secret_of("fr-1", 1)}
 
-    said = shell(shown("expected="), cwd=tmp_path, **{"FABER_TOKEN": "faber_x", **told, **change})
+    said = shell(shown("expected="), cwd=tmp_path, **{**known, **told, **change})
 
     assert said == printed
 

@@ -52,13 +52,20 @@ def answer(state: State, request: Request, url: str) -> Reply:
             return BAD_CREDENTIALS
         if request.path == "/user":
             # An App has no account.
-            return Reply(status=200, data=user_json(login)) if "[" not in login else _NOT_FOR_APPS
+            return _user(state, login) if "[" not in login else _NOT_FOR_APPS
+        if request.path.startswith("/users/"):
+            return _user(state, unquote(request.path.removeprefix("/users/")))
         for method, pattern, handler in ROUTES:
             match = pattern.fullmatch(request.path)
             if method == request.method and match:
                 found = {name: unquote(value) for name, value in match.groupdict().items()}
                 return _in_repository(handler, state, request, url, login, found)
         return NOT_FOUND
+
+
+def _user(state: State, login: str) -> Reply:
+    number = state.users.get(login.lower())
+    return Reply(status=200, data=user_json(login, number)) if number else NOT_FOUND
 
 
 _NOT_FOR_APPS = refusal(403, "Resource not accessible by integration")
@@ -122,6 +129,10 @@ def _create_comment(asked: _Asked) -> Reply:
         return problem
     made = asked.state.comment(asked.repo, asked.number, body, author=asked.login)
     return Reply(status=201, data=made.as_json(asked.url))
+
+
+def _get_comment(asked: _Asked) -> Reply:
+    return Reply(status=200, data=_comment(asked).as_json(asked.url))
 
 
 def _edit_comment(asked: _Asked) -> Reply:
@@ -200,7 +211,8 @@ def _permission(asked: _Asked) -> Reply:
         return refusal(404, f"{login} is not a user")
     # Anyone may read a public repository.
     old, role = asked.state.roles.get((asked.repo.lower(), login.lower()), ("read", "read"))
-    data = {"permission": old, "role_name": role, "user": user_json(login)}
+    user = user_json(login, asked.state.users[login.lower()])
+    data = {"permission": old, "role_name": role, "user": user}
     return Reply(status=200, data=data)
 
 
@@ -229,6 +241,7 @@ ROUTES = [
     _route("POST", r"/issues/(?P<number>\d+)/labels", _add_labels),
     _route("DELETE", r"/issues/(?P<number>\d+)/labels/(?P<label>[^/]+)", _remove_label),
     _route("GET", r"/issues/comments", _comments_of_repository),
+    _route("GET", r"/issues/comments/(?P<number>\d+)", _get_comment),
     _route("PATCH", r"/issues/comments/(?P<number>\d+)", _edit_comment),
     _route("POST", r"/issues/comments/(?P<number>\d+)/reactions", _react),
     _route("GET", r"/collaborators/(?P<login>[^/]*)/permission", _permission),

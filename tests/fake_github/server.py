@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -95,21 +96,33 @@ class FakeGitHub(State):
         return [call for call in self.calls if call.method == method and path in call.path]
 
     def webhook(
-        self, comment: StoredComment, action: str = "created", *, secret: str = SECRET
+        self,
+        comment: StoredComment,
+        action: str = "created",
+        *,
+        secret: str = SECRET,
+        claims: Mapping[str, object] | None = None,
     ) -> webhooks.Delivery:
-        """What GitHub would send when someone comments, edits (`edited`) or deletes."""
-        sender = user_json(comment.author)
+        """What GitHub would send when someone comments, edits (`edited`) or deletes.
+
+        Whoever has the secret may send something else: claims take the place of comment fields.
+        """
+        sender = user_json(comment.author, comment.author_id)
         owner, _, name = comment.repo.partition("/")
         payload = {
             "action": action,
             "issue": self.issue(comment.repo, comment.issue).as_json(self.url),
-            "comment": comment.as_json(self.url),
+            "comment": {**comment.as_json(self.url), **(claims or {})},
             "repository": {"name": name, "full_name": comment.repo, "owner": {"login": owner}},
             "sender": sender,
         }
         if action == "edited":
             payload["changes"] = {"body": {"from": "what it said before"}}
         return webhooks.signed("issue_comment", payload, secret)
+
+    def signed(self, body: bytes, *, secret: str = SECRET) -> webhooks.Delivery:
+        """Any bytes, as somebody with the secret could send them."""
+        return webhooks.signed("issue_comment", body, secret)
 
     def ping(self, *, secret: str = SECRET) -> webhooks.Delivery:
         return webhooks.signed("ping", {"zen": "Keep it logically awesome.", "hook_id": 1}, secret)

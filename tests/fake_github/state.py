@@ -32,6 +32,7 @@ class StoredComment:
     body: str
     created_at: datetime
     updated_at: datetime
+    author_id: int
     reactions: list[tuple[str, str]] = field(default_factory=list)
 
     def as_json(self, url: str) -> dict[str, Any]:
@@ -40,7 +41,7 @@ class StoredComment:
             "url": f"{url}/repos/{self.repo}/issues/comments/{self.id}",
             "html_url": f"https://github.test/{self.repo}/issues/{self.issue}#issuecomment-{self.id}",
             "issue_url": f"{url}/repos/{self.repo}/issues/{self.issue}",
-            "user": user_json(self.author),
+            "user": user_json(self.author, self.author_id),
             "body": self.body,
             "created_at": stamp(self.created_at),
             "updated_at": stamp(self.updated_at),
@@ -56,6 +57,7 @@ class StoredIssue:
     title: str
     body: str
     author: str
+    author_id: int
     labels: list[str] = field(default_factory=list)
     state: str = "open"
 
@@ -66,7 +68,7 @@ class StoredIssue:
             "html_url": f"https://github.test/{self.repo}/issues/{self.number}",
             "title": self.title,
             "body": self.body,
-            "user": user_json(self.author),
+            "user": user_json(self.author, self.author_id),
             "labels": [{"name": name, "color": "ededed"} for name in self.labels],
             "state": self.state,
         }
@@ -78,11 +80,11 @@ class InstallationToken:
     expires: float
 
 
-def user_json(login: str) -> dict[str, Any] | None:
+def user_json(login: str, number: int) -> dict[str, Any] | None:
     """An empty login is an account that is gone."""
     if not login:
         return None
-    return {"login": login, "type": "Bot" if login.endswith("[bot]") else "User"}
+    return {"login": login, "id": number, "type": "Bot" if login.endswith("[bot]") else "User"}
 
 
 class State:
@@ -96,7 +98,7 @@ class State:
         self.by_id: dict[int, StoredComment] = {}
         self.repositories: dict[str, str] = {}
         self.roles: dict[tuple[str, str], tuple[str, str]] = {}
-        self.users: set[str] = {LOGIN.lower()}
+        self.users: dict[str, int] = {LOGIN.lower(): 501}  # the number stays, the login may change
         self.app_id = ""
         self.app_slug = "faber-app"
         self.app_public_key = ""
@@ -104,6 +106,7 @@ class State:
         self.installation_tokens: dict[str, InstallationToken] = {}
         self.token_seconds = 3600
         self._ids = itertools.count(1001)
+        self._people = itertools.count(502)
 
     def add_repository(self, repo: str) -> None:
         self.repositories.setdefault(repo.lower(), repo)
@@ -123,16 +126,35 @@ class State:
             self.add_repository(repo)
             taken = [known for name, known in self.issues if name == repo.lower()]
             number = number or max(taken, default=0) + 1
-            self.users.add(author.lower())
             self.issues[repo.lower(), number] = StoredIssue(
                 repo=self.repositories[repo.lower()],
                 number=number,
                 title=title,
                 body=body,
                 author=author,
+                author_id=self.add_user(author),
                 labels=list(labels),
             )
         return number
+
+    def add_user(self, login: str) -> int:
+        """Somebody's number; who has none yet gets one."""
+        with self.lock:
+            return self.users.get(login.lower()) or self.users.setdefault(
+                login.lower(), next(self._people)
+            )
+
+    def rename_user(self, login: str, new: str) -> None:
+        """The person keeps their number, roles and comments; anybody may take the old login."""
+        with self.lock:
+            number = self.users.pop(login.lower())
+            self.users[new.lower()] = number
+            for repo, name in list(self.roles):
+                if name == login.lower():
+                    self.roles[repo, new.lower()] = self.roles.pop((repo, name))
+            for made in self.by_id.values():
+                if made.author_id == number:
+                    made.author = new
 
     def issue(self, repo: str, number: int) -> StoredIssue:
         return self.issues[repo.lower(), number]
@@ -141,7 +163,7 @@ class State:
         """A role of GitHub's, or one of an organisation's own that extends one of them."""
         with self.lock:
             self.add_repository(repo)
-            self.users.add(login.lower())
+            self.add_user(login)
             old = extends or _OLD_NAMES.get(role, role)
             self.roles[repo.lower(), login.lower()] = (old, role)
 
@@ -154,11 +176,11 @@ class State:
                 repo=self.issue(repo, issue).repo,
                 issue=issue,
                 author=author,
+                author_id=self.add_user(author),
                 body=body,
                 created_at=moment,
                 updated_at=moment,
             )
-            self.users.add(author.lower())
             self.by_id[made.id] = made
         return made
 

@@ -34,9 +34,11 @@ class Delivery:
                 return error.code
 
 
-def signed(event: str, payload: dict[str, Any], secret: str) -> Delivery:
+def signed(event: str, payload: dict[str, Any] | bytes, secret: str) -> Delivery:
     # GitHub sends UTF-8, so the bytes are not what another JSON writer would make of the text.
-    body = json.dumps(payload, ensure_ascii=False).encode()
+    if not isinstance(payload, bytes):
+        payload = json.dumps(payload, ensure_ascii=False).encode()
+    body = payload
     signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     number = str(uuid.uuid4())
     headers = {

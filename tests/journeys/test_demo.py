@@ -3,21 +3,20 @@
 import hashlib
 import subprocess
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from feedback.models import FeedbackRequest
 from feedback.requests.answers import Words, respond
 from runs import demo, engine
+from runs.demo.write_spec import Remark, disposition, points_of
 from runs.domain.values.status import RunStatus
 from runs.engine import Claim, conformance, starting
 from runs.models import Project, Run
 from runs.worker import advance
-from tests.factories import STARTER, answer, answered, fresh, pending, person, told, work
+from tests.factories import STARTER, answer, answered, fresh, lose, pending, person, told, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -160,6 +159,27 @@ def test_comments_on_lines_are_answered_one_by_one() -> None:
     assert [(d["item"], d["disposition"]) for d in dispositions] == [(1, "done"), (2, "partly")]
 
 
+@pytest.mark.parametrize(
+    ("words", "outcome", "told"),
+    [
+        ("Which separator is used?", "done", "The separator is a parameter"),
+        ("Please separate the fields by a semicolon.", "done", "The separator is a parameter"),
+        ("Use the German column names too", "partly", "Added to the design: The columns are"),
+        ("Round the amounts to whole euros", "partly", "The demo can't act on the comment beyond"),
+        ("Write amounts without decimals", "partly", "The demo can't act on the comment beyond"),
+        ("Cover it with tests", "partly", "The demo can't act on this comment; it was added to"),
+    ],
+)
+def test_a_comment_is_done_only_when_the_script_did_it(words: str, outcome: str, told: str) -> None:
+    (point,) = points_of([Remark(words=words, who="Rita", item=1)])
+
+    said = disposition(point)
+
+    assert said["disposition"] == outcome
+    assert told in str(said["note"])
+    assert (outcome == "done") is ("as written" not in str(said["note"]))
+
+
 def test_a_third_revision_keeps_what_the_first_review_brought() -> None:
     run = answered(at_review(), "request_changes", WORDS)
 
@@ -204,7 +224,7 @@ def test_a_step_taken_over_from_a_dead_worker_fixes_nothing() -> None:
     answer(run, "approve")
     with pytest.raises(ConnectionAbortedError):
         advance.drive(engine.claim(run.pk, "the dying"), DiesBefore("test-and-fix"))
-    run.attempts.filter(step="test-and-fix").update(lease_until=timezone.now() - timedelta(hours=1))
+    lose(run)
 
     run = work(run)
 

@@ -1,3 +1,6 @@
+from django.conf import settings
+from django.shortcuts import resolve_url
+
 from faber_site.runtime.serving import ServingCommand
 from runs import demo
 from runs.accounts import users
@@ -10,10 +13,16 @@ class Command(ServingCommand):
     has_cluster = True
 
     def prepare(self) -> None:
+        self._is_first_start = not users.has_admin()
         self._owner = users.first_account()
         if not Run.objects.exists():
             demo.start_demo()
 
     def news(self) -> dict[str, str]:
-        link, _expires = users.login_link(self._owner)
-        return {**super().news(), "sign_in": link}
+        return {**super().news(), "sign_in": self._way_in()}
+
+    def _way_in(self) -> str:
+        """A link that signs in belongs on a terminal; the logs of a service are kept and read."""
+        if self._is_first_start or self.stdout.isatty():
+            return users.login_link(self._owner)[0]
+        return f"{settings.FABER_BASE_URL}{resolve_url(settings.LOGIN_URL)}"

@@ -1,6 +1,71 @@
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import DatabaseError
+
 from faber_site.runtime.serving import ServingCommand
+from runs.jobs import draining, register
+from runs.models import machine
+from runs.terminal import console
+
+LOOK_SECONDS = 0.2
 
 
 class Command(ServingCommand):
     help = "Start a worker alone; the site runs elsewhere."
     has_cluster = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--drain",
+            action="store_true",
+            help="have the workers of this machine finish their steps and end, and wait for that",
+        )
+        parser.add_argument(
+            "--timeout",
+            type=float,
+            metavar="SECONDS",
+            help="with --drain: wait no longer; exit 3 when some are not done, and they go on",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["drain"]:
+            self._drain(options["timeout"], as_json=options["json"])
+        else:
+            super().handle(*args, **options)
+
+    def _drain(self, seconds: float | None, *, as_json: bool) -> None:
+        order = draining.Draining()
+        asked = order.left()
+        if asked:
+            self.stderr.write("Waiting until the steps under way on this machine are finished.")
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while order.left() and (deadline is None or time.monotonic() < deadline):
+            time.sleep(LOOK_SECONDS)
+        left, elsewhere = order.left(), self._elsewhere()
+        told = {"asked": asked, "left": left, "elsewhere": elsewhere}
+        self.stdout.write(console.as_text(told) if as_json else _text(asked, left, elsewhere))
+        if left:
+            raise SystemExit(console.AWAITING)
+
+    def _elsewhere(self) -> list[str]:
+        """The other machines whose workers go on."""
+        if not machine.is_one_of_many():
+            return []
+        try:
+            return [host.name for host in register.others() if register.has_workers(host)]
+        except DatabaseError as error:
+            self.stderr.write(f"WARNING: The other machines are not known: {error}")
+            return []
+
+
+def _text(asked: int, left: int, elsewhere: list[str]) -> str:
+    if left:
+        said = "Steps are still under way; the workers take no others, and end after these."
+    else:
+        said = "The workers of this machine have ended." if asked else "No worker runs here."
+    if elsewhere:
+        said += f" Workers still run on {', '.join(elsewhere)}; drain each before an upgrade."
+    return said

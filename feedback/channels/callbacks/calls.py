@@ -1,12 +1,9 @@
 """Calls the programs whose question is settled; what fails is tried again for about a day."""
 
-import base64
-import hashlib
-import hmac
 import json
 import logging
 import secrets
-from datetime import datetime, timedelta
+from datetime import timedelta
 from http import HTTPStatus
 
 from django.db.models import QuerySet
@@ -15,6 +12,7 @@ from django.utils import timezone
 from feedback.channels.callbacks import outbound
 from feedback.channels.callbacks.addresses import BadAddress
 from feedback.channels.callbacks.outbound import CallFailed
+from feedback.channels.callbacks.signing import signed
 from feedback.models import Callback
 from feedback.requests import outbox
 from feedback.requests.request_json import request_shape
@@ -49,7 +47,7 @@ def call(callback_pk: int) -> None:
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "FABER",
-        **signed(callback.request.request_id, timezone.now(), body, callback.token.digest),
+        **signed(callback.request.request_id, timezone.now(), body, token_pk=callback.token.pk),
     }
     try:
         status = outbound.post(callback.url, headers, body)
@@ -69,18 +67,6 @@ def call_now(callback_pk: int) -> None:
     waiting = Callback.objects.filter(pk=callback_pk, delivered_at=None)
     waiting.update(is_due=True, next_try_at=timezone.now())
     call(callback_pk)
-
-
-def signed(message_id: str, now: datetime, body: bytes, digest: str) -> dict[str, str]:
-    """The headers of Standard Webhooks; the key is the hash that is kept of the token."""
-    at = str(int(now.timestamp()))
-    content = b".".join((message_id.encode(), at.encode(), body))
-    signature = hmac.digest(bytes.fromhex(digest), content, hashlib.sha256)
-    return {
-        "webhook-id": message_id,
-        "webhook-timestamp": at,
-        "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
-    }
 
 
 def _done(callback: Callback) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from feedback.channels.github.speech import Speech, SpeechLine, joined, listen
-from runs.domain.values.questions import Action, FeedbackType, Option, named
+from runs.domain.values.questions import QUESTION_MARKS, Action, FeedbackType, Option, named
 
 NOT_WHOLE = "The comment is too long or too tangled to be read as a whole."
 _NO_TEXT = "There is no text of your own to read an answer from."
 _NO_OPTION = "No line begins with one of the options, and no sentence says “I …” with one."
 _NEGATED = "“{}” says what should not be done, not what should."
 _CONDITION = "“{}” sets a condition, and a run cannot wait for it."
-_QUESTION = "“{}” is a question."
+QUESTION = "“{}” is a question, and decides nothing."
 _SEVERAL = "It names more than one option: {}."
 _ANOTHER = "It names another option too: {}."
 
@@ -52,6 +52,8 @@ _TAKES_BACK = re.compile(
 )
 _GOING_ON = re.compile(r"\b(?:approv\w+|merge|proceed|go ahead|continue|ship)\b", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s,:;.!—–)|]+[,:;.!—–)|]*")
+# Not the one inside an address.
+_WONDERS = re.compile(rf"[{QUESTION_MARKS}][!.)\]}}\"'“”‘’»*_`{QUESTION_MARKS}]{{0,20}}(?:\s|\Z)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _CLAUSE_END = re.compile(r"[,:;.!—–|]|\s-\s|\b(?:because|since|as|so)\b", re.IGNORECASE)
 _STOPS = ",:;.!—–)|"
@@ -104,7 +106,7 @@ def read(text: str, feedback_type: FeedbackType, options: Iterable[Option]) -> R
     words = joined(speech.lines, lambda line: line.source)
     if not speech.is_whole:
         return _doubt(NOT_WHOLE)
-    if not words:
+    if all(line.is_quoted or not line.source for line in speech.lines):
         return _doubt(_NO_TEXT)
     if feedback_type.takes_text:
         return Reading(response=words)
@@ -134,10 +136,15 @@ def opening(text: str, options: Sequence[Option], *, weakly: bool = True) -> Ope
     return None
 
 
+def asks(text: str) -> bool:
+    """Whether it ends as a question does, or somebody wonders in between."""
+    return bool(_WONDERS.search(text))
+
+
 def doubts(text: str, options: Sequence[Option] = (), *, negated: bool | None = None) -> str:
     """Why a sentence with an option in it does not choose it, or nothing."""
-    if text.rstrip().endswith("?"):
-        return _QUESTION.format(_short(text))
+    if asks(text):
+        return QUESTION.format(_short(text))
     if negated or (negated is None and _NEGATION.search(_plain(text))):
         return _NEGATED.format(_short(text))
     if _CONDITIONAL.search(text):
@@ -194,6 +201,8 @@ def _objection(found: Sequence[_Found], speech: Speech, options: Sequence[Option
 
 def doubts_beside(opened: Opening, others: Sequence[Option]) -> str:
     """Why the words after an option take it back, or nothing."""
+    if opened.rest and not opened.rest.strip(f" {QUESTION_MARKS}"):
+        return QUESTION.format(_short(opened.said + opened.rest))
     rest = "" if opened.said[-1] in ".!" else _SENTENCE_END.split(opened.rest, maxsplit=1)[0]
     if any(option.action not in _EXPLAINED for option in opened.options):
         return doubts(rest, others)
@@ -202,9 +211,9 @@ def doubts_beside(opened: Opening, others: Sequence[Option]) -> str:
         return ""
     until = _CLAUSE_END.split(rest, maxsplit=1)[0]
     scope = until if not opened.stops and not opened.options[0].needs_words else rest.split()[0]
-    asks = "?" if rest.rstrip().endswith("?") else ""
+    mark = "?" if asks(rest) else ""
     is_negated = rest.split()[0].casefold() == "not"
-    return doubts(f"{scope}{asks}", others, negated=is_negated)
+    return doubts(f"{scope}{mark}", others, negated=is_negated)
 
 
 def _taken_back(option: Option, found: Sequence[_Found], speech: Speech) -> str:
@@ -224,19 +233,25 @@ def _taken_back(option: Option, found: Sequence[_Found], speech: Speech) -> str:
 def _answer(found: _Found, speech: Speech, words: str) -> Reading:
     option, opened = found.opening.options[0], found.opening
     spoken = (said for said in _sentences(speech) if said != found.sentence)
-    code = (line.source for line in speech.lines if not line.text)
+    code = [line.source for line in speech.lines if not line.text and not line.is_quoted]
+    quotes = [line.source for line in speech.lines if line.is_quoted]
     at = speech.lines[found.line]
-    if not re.search(r"[\w\x80-\U0010ffff]", " ".join((opened.rest, *spoken, *code))):
-        comment = ""
+    has_words = _says_something(opened.rest, *spoken, *code)
+    if not has_words:
+        comment = "\n\n".join(quotes)
     elif found.begins and (opened.stops or _bare(opened.name) == _bare(option.value)):
         comment = joined(
             speech.lines, lambda line: _after(line, opened.said) if line is at else line.source
         )
     else:  # part of a sentence, which says less without it
         comment = words
-    if option.needs_words and not comment:
+    if option.needs_words and not has_words:
         return _doubt(f"Say what should change when you choose {option.value}.")
     return Reading(response=option.value, comment=comment.strip())
+
+
+def _says_something(*texts: str) -> bool:
+    return bool(re.search(r"[\w\x80-\U0010ffff]", " ".join(texts)))
 
 
 def _bare(name: str) -> str:
@@ -255,8 +270,8 @@ def _why_nothing(speech: Speech, options: Sequence[Option]) -> str:
     for sentence in _sentences(speech):
         if _is_negated(sentence, options):
             return _NEGATED.format(_short(sentence))
-        if sentence.endswith("?") and any(_mentions(sentence, option) for option in options):
-            return _QUESTION.format(_short(sentence))
+        if asks(sentence) and any(_mentions(sentence, option) for option in options):
+            return QUESTION.format(_short(sentence))
     return _NO_OPTION
 
 

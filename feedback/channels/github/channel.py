@@ -8,6 +8,7 @@ from feedback.channels.github import schedule
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from feedback.requests import outbox
 from runs import github
+from runs.domain.values.status import RequestStatus
 from runs.github import Place
 from runs.jobs import queue
 from runs.jobs.table import Job
@@ -24,7 +25,8 @@ def opened(request: FeedbackRequest) -> None:
 
 def changed(request: FeedbackRequest) -> None:
     """Have the comment say what became of its request; nothing when there is none."""
-    if github.is_on() and not _was_said(request.decision):
+    is_again = request.status == RequestStatus.SUPERSEDED
+    if github.is_on() and (is_again or not _was_said(request.decision)):
         _say_again(Delivery.objects.filter(request=request))
 
 

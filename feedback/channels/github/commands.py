@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from feedback.channels.github import answer_text
-from feedback.channels.github.speech import SpeechLine, joined, listen, visible
-from runs.domain.values.questions import KNOWN_OPTIONS, Option
+from feedback.channels.github.speech import MOST_READ, SpeechLine, joined, listen, visible
+from runs.domain.values.questions import KNOWN_OPTIONS, QUESTION_MARKS, Option
 
 
 class CommandKind(StrEnum):
@@ -23,8 +23,9 @@ class Command:
     kind: CommandKind
     run: str | None = None
     response: str | None = None  # an option as it was named; it may not be one of the request's
-    feedback: str = ""  # what else is said: the answer of a bare resume, otherwise the comment
-    words: str = ""  # the same with the code that was written beside it
+    # What else is written, code and quotes with it: the answer of a bare resume, or the comment.
+    feedback: str = ""
+    has_words: bool = False  # there is more in it than quotes
     reason: str = ""
 
 
@@ -36,7 +37,7 @@ class _Mention:
     rest: str = ""  # words beside the option, on the same line
 
 
-_ADDRESSED = re.compile(r"@faber(?:[\s,:]+(?P<rest>.*?))?[\s.!?]*", re.IGNORECASE | re.DOTALL)
+_NAME = "@faber"
 # Phones and word processors make one dash out of two.
 _RUN_FLAG = re.compile(r"(?<!\S)(?:--|[—–-])run(?:(?:\s+|=)(?P<id>\S+)|(?!\S))", re.IGNORECASE)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_./-]*", re.IGNORECASE)
@@ -54,7 +55,7 @@ def parse(body: str, options: Iterable[Option] = ()) -> Command | None:
     Options are those a request offers beyond the usual ones: `@faber postgres` is an answer only
     where postgres was on offer.
     """
-    if "@faber" not in visible(body).casefold():
+    if _NAME not in visible(body[:MOST_READ]).casefold():
         return None
     speech, offered = listen(body), tuple(options)
     calls = {
@@ -71,8 +72,12 @@ def parse(body: str, options: Iterable[Option] = ()) -> Command | None:
 
 def _addressed(text: str) -> str | None:
     """What is said to FABER on this line; None when the line does not address it."""
-    found = _ADDRESSED.fullmatch(text)
-    return (found["rest"] or "").strip() if found else None
+    name, rest = text[: len(_NAME)], text[len(_NAME) :]
+    is_apart = rest[:1].isspace() or rest[:1] in ",:" or not rest.strip(f".! {QUESTION_MARKS}")
+    if name.casefold() != _NAME or not is_apart:
+        return None
+    # Words are taken apart and put together, as a pattern would try each space as the last one.
+    return " ".join(rest.split()).lstrip(",: ").rstrip(".! ")
 
 
 def _one(calls: dict[int, _Mention], lines: Sequence[SpeechLine]) -> Command:
@@ -88,8 +93,8 @@ def _one(calls: dict[int, _Mention], lines: Sequence[SpeechLine]) -> Command:
     beside = " ".join(call.rest for call in calls.values() if call.rest)
     return replace(
         command,
-        feedback=_with(joined((line for line in others if line.text), _source), beside),
-        words=_with(joined(others, _source), beside),
+        feedback=_with(joined(others, _source), beside),
+        has_words=bool(beside) or any(line.source and not line.is_quoted for line in others),
     )
 
 
@@ -100,35 +105,45 @@ def _call(rest: str, options: Sequence[Option]) -> _Mention:
     if ids or (run is not None and not _RUN_ID.fullmatch(run)):
         return _Mention(command=_unclear(_NO_RUN))
     said = " ".join(_RUN_FLAG.sub(" ", rest).split())
-    word, _, more = said.partition(" ")
-    call = _understood(word.rstrip(",:.!").casefold(), said, more, options)
+    call = _understood(said, options)
     if call.command.kind is CommandKind.UNCLEAR:
         return call
     return replace(call, command=replace(call.command, run=run))
 
 
-def _understood(word: str, said: str, more: str, options: Sequence[Option]) -> _Mention:
-    if word == CommandKind.RESUME:
-        return _answer(more, options, anything=True) if more else _Mention(command=_RESUME)
-    if word in (CommandKind.STATUS, CommandKind.CANCEL, CommandKind.HELP):
-        if more:
-            return _Mention(command=_unclear(_TOO_MUCH.format(word, _short(more))))
-        return _Mention(command=Command(kind=CommandKind(word)))
-    if not said:
+def _understood(said: str, options: Sequence[Option]) -> _Mention:
+    first, _, more = said.partition(" ")
+    bare = first.rstrip(f",:.!{QUESTION_MARKS}").casefold()
+    more = more if more.strip(f" {QUESTION_MARKS}") else ""
+    is_asked = answer_text.asks(said)
+    if not bare and not more:
         return _Mention(command=_unclear(_NOTHING))
-    return _answer(said, options, anything=False)
+    if bare in (CommandKind.STATUS, CommandKind.CANCEL, CommandKind.HELP):
+        if more:
+            return _Mention(command=_unclear(_TOO_MUCH.format(bare, _short(more))))
+        if is_asked and bare == CommandKind.CANCEL:
+            return _Mention(command=_unclear(answer_text.QUESTION.format(said)))
+        return _Mention(command=Command(kind=CommandKind(bare)))
+    if bare != CommandKind.RESUME:
+        return _answer(said, options, anything=False)
+    if not more and is_asked:
+        return _Mention(command=_unclear(answer_text.QUESTION.format(said)))
+    return _answer(more, options, anything=True) if more else _Mention(command=_RESUME)
 
 
 def _answer(said: str, options: Sequence[Option], *, anything: bool) -> _Mention:
     """An option, perhaps with words beside it; after `resume` any other text may be one."""
     offered = {option.value: option for option in (*options, *KNOWN_OPTIONS)}
+    bare = said.rstrip(f" {QUESTION_MARKS}")
+    marks = said[len(bare) :].strip()
     # A number is any request's: which option it means is seen later.
-    number = re.match(r"(?:option\s+)?(\d{1,2})(?:$|[^\w\s]*(?:\s|$))", said, re.IGNORECASE)
-    opened = answer_text.opening(said, tuple(offered.values())[: 0 if number else None])
+    number = re.match(r"(?:option\s+)?(\d{1,2})(?:$|[^\w\s]*(?:\s|$))", bare, re.IGNORECASE)
+    opened = answer_text.opening(bare, tuple(offered.values())[: 0 if number else None])
     if number:
-        name, rest = number[1], said[number.end() :]
-        reason = answer_text.doubts(rest)
+        name, rest = number[1], bare[number.end() :] + marks
+        reason = answer_text.doubts(said if marks else rest)
     elif opened:
+        opened = replace(opened, rest=opened.rest + marks)
         name, rest = _name(opened, options), opened.rest
         others = [o for o in offered.values() if o.action != opened.options[0].action]
         reason = answer_text.doubts_beside(opened, others)

@@ -4,17 +4,25 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import PurePosixPath
 
-from feedback.channels.github.escape import block, code, fenced, flat, line, link
+from feedback.channels.github import particulars
+from feedback.channels.github.escape import block, code, fenced, flat, folded, line, link
 from runs.domain.values.actors import Source
+from runs.domain.values.background import BackgroundSection
+from runs.domain.values.forms.questions import FieldType, FormQuestion, is_typed
 from runs.domain.values.questions import FeedbackType, Option
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.plan import Progress
 
 MAX_CHARACTERS = 60_000  # GitHub refuses a comment longer than 65,536
-_LONG = 1_200  # from here on a text is folded
-
+ROOM_FOR_CONTEXT = 33_000  # the rest is for the question, its options and its outcome
+LONGEST_SUMMARY = 21_000  # a message of a step is never longer
+SHORTEST_SUMMARY = 1_000
+MOST_QUESTIONS = 30
+MOST_FILES = 100  # that a comment lists
+MOST_FORMS = 10  # of the requests a reply explains the answers to
 
 _CLOSED = {
     RequestStatus.PENDING: "it is open",
@@ -41,11 +49,30 @@ class DecisionShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAgain:
+    """The request that took the place of an answered one, and why."""
+
+    request_id: str
+    url: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesShown:
+    """The files that a run changed, each with its counts."""
+
+    total: str
+    files: tuple[tuple[str, str], ...]  # a path, and how much of it changed
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What a comment says of one request."""
 
     request_id: str
     run_id: str
+    title: str
     work_id: str
     type: FeedbackType
     phase: str
@@ -54,14 +81,17 @@ class Shown:
     options: tuple[Option, ...]
     url: str
     requested_at: datetime
+    round_name: str = ""
+    round_limit: str = ""  # why only operators may request changes
     summary: str = ""
     artifacts: tuple[Link, ...] = ()
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    suggested_fixes: tuple[str, ...] = ()
+    sections: tuple[BackgroundSection, ...] = ()
+    form: tuple[FormQuestion, ...] = ()
+    changes: ChangesShown | None = None
     status: RequestStatus = RequestStatus.PENDING
     closed_at: datetime | None = None
     decision: DecisionShown | None = None
+    again: AskedAgain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +99,14 @@ class RunStatusShown:
     """What a comment says of one run."""
 
     run_id: str
+    title: str
     status: RunStatus
     url: str
     phase: str = ""
     step: str = ""
     progress: Progress | None = None
     updated_at: datetime | None = None
+    outcome: str = ""  # who rejected or cancelled it
     message: str = ""
     pending: Shown | None = None
 
@@ -92,7 +124,8 @@ def request_comment(shown: Shown) -> str:
     """The comment of a request, open or closed; its last line is the same for good."""
     is_open = shown.status is RequestStatus.PENDING
     parts = [
-        link(f"{'Review and answer' if is_open else 'See'} this request in FABER", shown.url),
+        f"**{line(shown.title, 200)}** · "
+        + link(f"{'Review and answer' if is_open else 'See'} this request in FABER", shown.url),
         f"## Feedback {'Requested' if is_open else shown.status.value.capitalize()}",
         "\n".join(_fields(shown)),
         "" if is_open else _outcome(shown),
@@ -141,7 +174,7 @@ def forms_comment(reason: str, requests: Sequence[Shown] = ()) -> str:
     parts = [f"Nothing was done. {block(reason, 1_000)}"]
     if len(requests) > 1:
         parts.append("More than one request is open on this issue, so name the run.")
-    for shown in requests[:10]:
+    for shown in requests[:MOST_FORMS]:
         run = f" --run {flat(shown.run_id, 300)}" if len(requests) > 1 else ""
         parts += [f"To answer {link(shown.request_id, shown.url)}:", _forms(shown, run)]
     return _joined(parts if requests else [*parts, help_comment()])
@@ -151,6 +184,8 @@ def _fields(shown: Shown) -> Iterator[str]:
     yield f"**Workflow Run**: {code(shown.run_id)}"
     yield f"**Phase**: {line(shown.phase.capitalize(), 100)}"
     yield f"**Step**: {line(shown.step, 150)}"
+    if shown.round_name:
+        yield f"**Round**: {line(shown.round_name.removeprefix('Round '), 100)}"
     yield f"**Requested**: {_time(shown.requested_at)}"
 
 
@@ -163,29 +198,39 @@ def _outcome(shown: Shown) -> str:
     chosen = f"**{line(decision.response, 1_000)}** by **{line(decision.who, 150)}** {where}"
     said = block(decision.comment, 4_000)
     quoted = "\n".join(f"> {each}" for each in said.split("\n")) if said else ""
-    return _joined([f"**Answered**: {chosen}, {_time(decision.at)}.", quoted])
+    return _joined([f"**Answered**: {chosen}, {_time(decision.at)}.", quoted, _again(shown)])
+
+
+def _again(shown: Shown) -> str:
+    if shown.again is None:
+        return ""
+    newer = link(shown.again.request_id, shown.again.url)
+    return f"**Asked again**: {line(shown.again.why, 1_000)} Please answer {newer} instead."
 
 
 def _context(shown: Shown) -> Iterator[str]:
+    told = [particulars.told(section) for section in shown.sections]
+    room = max(SHORTEST_SUMMARY, ROOM_FOR_CONTEXT - sum(map(len, told)))
     # A failure's prompt already ends with what the step said.
     if shown.summary.strip() and shown.summary.strip() not in shown.prompt:
-        yield _folded("Summary", block(shown.summary, 8_000))
+        yield folded("Summary", block(shown.summary, min(LONGEST_SUMMARY, room)))
     if links := [_artifact(each) for each in shown.artifacts[:10]]:
         yield f"**Artifact{'s' if len(links) > 1 else ''}**: {', '.join(links)}"
-    lists = {
-        "Errors": shown.errors,
-        "Warnings": shown.warnings,
-        "Suggested fixes": shown.suggested_fixes,
-    }
-    for title, items in lists.items():
-        if items:
-            yield _folded(title, "\n".join(f"- {line(item)}" for item in items[:8]))
+    if shown.changes:
+        yield _changes(shown.changes)
+    yield from told
 
 
-def _folded(title: str, text: str) -> str:
-    if len(text) <= _LONG and text.count("\n") < 15:
-        return f"**{title}**:\n{text}"
-    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
+def _changes(changes: ChangesShown) -> str:
+    named = ((code(flat(path, 200)).replace("|", "\\|"), counts) for path, counts in changes.files)
+    rows = [f"| {path} | {counts} |" for path, counts in islice(named, MOST_FILES)]
+    if more := len(changes.files) - len(rows):
+        rows.append(f"| … and {more} more | |")
+    table = "\n".join(["| File | Lines |", "|---|---|", *rows])
+    title = f"**Code changes**: {link(changes.total, changes.url)}"
+    return (
+        f"{title}\n<details>\n<summary>Files</summary>\n\n{table}\n\n</details>" if rows else title
+    )
 
 
 def _options(shown: Shown) -> Iterator[str]:
@@ -196,6 +241,7 @@ def _options(shown: Shown) -> Iterator[str]:
         for number, (value, description) in enumerate(named[:30], start=1)
     ]
     yield "\n".join(lines) or "Any text is an answer."
+    yield line(shown.round_limit, 150)
 
 
 def _how_to_respond(shown: Shown) -> Iterator[str]:
@@ -209,7 +255,9 @@ def _how_to_respond(shown: Shown) -> Iterator[str]:
 
 def _example(shown: Shown) -> str:
     values = [option.value for option in shown.options]
-    if "approve" in values:
+    if shown.type.takes_text and is_typed(shown.form):
+        said = "\n".join(_samples(shown.form))
+    elif "approve" in values:
         said = "I approve this design. The approach looks good."
     elif shown.type.takes_text or not values:
         said = "Your answer, in your own words."
@@ -218,7 +266,28 @@ def _example(shown: Shown) -> str:
     return f"{said}\n\n@faber resume"
 
 
+def _samples(form: Sequence[FormQuestion]) -> Iterator[str]:
+    for question in form[:MOST_QUESTIONS]:
+        offered = [flat(option, 100) for option in question.options]
+        given = {
+            FieldType.NUMBER: "42",
+            FieldType.BOOLEAN: "yes",
+            FieldType.DATE: "2026-11-16",
+            FieldType.CHOICE: "".join(offered[:1]),
+            FieldType.MULTI: ", ".join(offered[:2]),
+        }
+        said = given.get(question.type, "Your answer, in your own words.")
+        yield f"{flat(question.id, 100)}: {said}" if len(form) > 1 else said
+
+
 def _forms(shown: Shown, run: str) -> str:
+    if shown.type.takes_text and is_typed(shown.form) and len(shown.form) > 1:
+        lines = [
+            f"- {code(f'{flat(question.id, 100)}: …')} {line(str(question), 300)}"
+            for question in shown.form[:MOST_QUESTIONS]
+        ]
+        last = f"- and below these lines {code(f'@faber resume{run}')} on a line of its own"
+        return "\n".join([*lines, last])
     if shown.type.takes_text:
         return f"- your answer, and below it {code(f'@faber resume{run}')} on a line of its own"
     words = [
@@ -234,8 +303,10 @@ def _card(run: RunStatusShown) -> str:
     at = [line(run.phase.capitalize(), 100), line(run.step, 150)]
     asked = run.pending
     rows = {
+        "Title": line(run.title),
         "Workflow Run": link(code(run.run_id), run.url),
         "Status": run.status.label,
+        "Outcome": line(run.outcome, 200),
         "At": " → ".join(part for part in at if part),
         "Progress": "{} of {} steps".format(*run.progress) if run.progress else "",
         "Updated": _time(run.updated_at) if run.updated_at else "",

@@ -5,7 +5,6 @@ import logging
 from datetime import timedelta
 
 from django.db import transaction
-from django.utils import timezone
 
 from feedback.channels.github import replies
 from feedback.channels.github.comments import has_mark
@@ -13,14 +12,17 @@ from feedback.models import Delivery
 from feedback.requests import outbox
 from runs import github
 from runs.domain.values.status import RequestStatus
-from runs.github import Comment, GitHubError, NotThere
+from runs.github import Comment, GitHubError, NotThere, Unreachable
 from runs.jobs import queue
 from runs.jobs.table import Job
+from runs.models import clock
 
 logger = logging.getLogger(__name__)
 
-# Longer than any call may take: whoever has a delivery has it alone for this long.
-_TURN = timedelta(seconds=60)
+# Kept while a call lasts: so long after a worker was killed another looks for its comment.
+_TURN = timedelta(seconds=9)
+# What is not there may be made, moved back or shown to the token meanwhile; then nobody asks more.
+TRIES_FOR_A_PLACE = 8
 _SHORTEST, _LONGEST = timedelta(seconds=5), timedelta(minutes=15)
 _LABEL = "faber:awaiting"
 
@@ -33,23 +35,36 @@ def deliver(delivery_pk: int) -> None:
     delivery = outbox.take(rows, delivery_pk, turn=_TURN)
     if delivery is None:
         return
-    client = github.client()
+    body = replies.comment(delivery)
+    digest = hashlib.sha256(body.encode()).hexdigest()
     try:
-        body = replies.comment(delivery)
-        digest = hashlib.sha256(body.encode()).hexdigest()
-        if delivery.comment_id is None:
-            earlier = _found(client, delivery)
-            comment = earlier or client.create_comment(delivery.repository, delivery.issue, body)
-            _remember(delivery, comment)
-            if earlier and earlier.body != body:
-                _edit(client, delivery, earlier.id, body)
-        elif delivery.shown != digest:
-            _edit(client, delivery, delivery.comment_id, body)
-        _label(client, delivery)
+        with outbox.Turn(delivery, _TURN) as turn:
+            _bring_up_to_date(delivery, body, digest, turn)
     except GitHubError as error:
         _put_off(delivery, error)
     else:
         _done(delivery, digest)
+
+
+def deliver_now(delivery_pk: int) -> None:
+    """Try at once, also what was given up."""
+    Delivery.objects.filter(pk=delivery_pk).update(is_due=True, next_try_at=clock.now())
+    deliver(delivery_pk)
+
+
+def _bring_up_to_date(delivery: Delivery, body: str, digest: str, turn: outbox.Turn) -> None:
+    client = github.client()
+    if delivery.comment_id is None:
+        earlier = _found(client, delivery)
+        if earlier is None and turn.is_over:
+            raise Unreachable("The search for an earlier comment took too long.")
+        comment = earlier or client.create_comment(delivery.repository, delivery.issue, body)
+        _remember(delivery, comment)
+        if earlier and earlier.body != body:
+            _edit(client, delivery, earlier.id, body)
+    elif delivery.shown != digest:
+        _edit(client, delivery, delivery.comment_id, body)
+    _label(client, delivery)
 
 
 def _found(client: github.Client, delivery: Delivery) -> Comment | None:
@@ -74,7 +89,8 @@ def _edit(client: github.Client, delivery: Delivery, comment_id: int, body: str)
 
 def _remember(delivery: Delivery, comment: Comment) -> None:
     delivery.comment_id, delivery.comment_url = comment.id, comment.url
-    delivery.save(update_fields=["comment_id", "comment_url"])
+    delivery.posted_at = clock.now()
+    delivery.save(update_fields=["comment_id", "comment_url", "posted_at"])
 
 
 def _label(client: github.Client, delivery: Delivery) -> None:
@@ -91,16 +107,26 @@ def _label(client: github.Client, delivery: Delivery) -> None:
 def _done(delivery: Delivery, digest: str) -> None:
     said = Delivery.objects.filter(pk=delivery.pk)
     with transaction.atomic():
-        said.update(attempts=0, last_error="", next_try_at=timezone.now(), shown=digest)
+        said.update(attempts=0, last_error="", next_try_at=clock.now(), shown=digest)
         # Something may have been decided while this was being said: then it is due again.
         if not said.filter(version=delivery.version).update(is_due=False):
             queue.enqueue(Job.DELIVER, delivery.pk)
 
 
 def _put_off(delivery: Delivery, error: GitHubError) -> None:
+    if isinstance(error, NotThere) and delivery.attempts + 1 >= TRIES_FOR_A_PLACE:
+        _give_up(delivery, error)
+        return
     wait = _SHORTEST * 2 ** min(delivery.attempts, 10)
     if error.retry_after is not None:
         wait = timedelta(seconds=error.retry_after)
-    next_try = timezone.now() + min(max(wait, _SHORTEST), _LONGEST)
+    next_try = clock.now() + min(max(wait, _SHORTEST), _LONGEST)
     logger.warning("Comment %s could not be posted: %s", delivery.mark, error)
     outbox.put_off(delivery, next_try, str(error), Job.DELIVER)
+
+
+def _give_up(delivery: Delivery, error: NotThere) -> None:
+    logger.warning("Comment %s is not posted any more: %s", delivery.mark, error)
+    Delivery.objects.filter(pk=delivery.pk, version=delivery.version).update(
+        is_due=False, next_try_at=clock.now(), last_error=str(error)[:1000]
+    )

@@ -10,6 +10,7 @@ from feedback.channels.github.speech import visible
 
 _HIDDEN_SPACE = "\N{ZERO WIDTH SPACE}"
 _CUT = "… (the rest is on the review page)"
+_LONG = 1_200  # from here on a text is folded
 _MORE = 10  # times what is shown is looked at: the rest cannot be seen
 
 # Somebody's name would ping them, and `<` would begin HTML that hides or folds what follows.
@@ -24,12 +25,18 @@ _READER = MarkdownIt("commonmark", {"html": True})
 
 def block(text: str, limit: int) -> str:
     """Somebody's markdown that cannot ping, hide or swallow what follows it."""
-    clean = visible(text[: limit * _MORE]).strip()
-    for pattern, broken in ((_HIDDEN_AT, "@"), (_MENTION, "@"), (_HTML, "<")):
-        clean = pattern.sub(f"{broken}{_HIDDEN_SPACE}", clean)
+    clean = harmless(text[: limit * _MORE])
     clean = clean if len(clean) <= limit else f"{clean[: limit - 100]}\n\n{_CUT}"
     closings = (f"{clean}\n{fence}".rstrip("\n") for fence in _FENCES)
     return next((text for text in closings if not _swallows(text)), fenced(clean))
+
+
+def harmless(text: str) -> str:
+    """Somebody's text in which no name is called and no HTML begins."""
+    clean = visible(text).strip()
+    for pattern, broken in ((_HIDDEN_AT, "@"), (_MENTION, "@"), (_HTML, "<")):
+        clean = pattern.sub(f"{broken}{_HIDDEN_SPACE}", clean)
+    return clean
 
 
 def line(text: str, limit: int = 300) -> str:
@@ -54,6 +61,13 @@ def fenced(text: str) -> str:
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"
+
+
+def folded(title: str, text: str) -> str:
+    """Our title and a text below it that can be opened when it is long."""
+    if len(text) <= _LONG and text.count("\n") < 15:
+        return f"**{title}**:\n{text}"
+    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def _swallows(text: str) -> bool:

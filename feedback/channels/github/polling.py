@@ -3,12 +3,11 @@
 import logging
 from datetime import timedelta
 
-from django.utils import timezone
-
 from feedback.channels.github.inbound import hear
 from feedback.models import Listening
 from runs import github
 from runs.github import GitHubError
+from runs.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -23,14 +22,12 @@ def poll(listening_pk: int) -> int:
         news = github.client().comments_since(listening.repository, listening.since, listening.etag)
         heard = 0
         for comment in news.comments if news else ():
-            # Edits never act: what was written first cannot be known any more.
-            if comment.updated_at == comment.created_at:
-                heard += hear(listening.repository, comment)
+            heard += hear(listening.repository, comment)
     except GitHubError as error:
         logger.warning("%s cannot be read now: %s", listening.repository, error)
         Listening.objects.filter(pk=listening.pk).update(last_error=str(error)[:1000])
         return 0
-    listening.polled_at, listening.last_error = timezone.now(), ""
+    listening.polled_at, listening.last_error = clock.now(), ""
     if news:
         listening.etag = news.etag
         if news.comments:

@@ -3,15 +3,28 @@
 from collections.abc import Sequence
 
 from feedback.channels.github import comments
-from feedback.channels.github.comments import DecisionShown, Link, RunStatusShown, Shown
+from feedback.channels.github.comments import (
+    AskedAgain,
+    ChangesShown,
+    DecisionShown,
+    Link,
+    RunStatusShown,
+    Shown,
+)
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse
+from feedback.requests import code_changes
 from feedback.requests.request_json import request_url
-from runs.context.secrets import concealed
+from feedback.requests.shown import newer, why_again
+from runs.changes import store
 from runs.domain.values.actors import Source
 from runs.domain.values.errors import FaberError
-from runs.domain.values.status import RequestStatus
+from runs.domain.values.status import RequestStatus, RunStatus
+from runs.engine.concealing import concealed
 from runs.models import Run
 from runs.record import state_json
+from runs.record.endings import ending_of
+
+MOST_FORMS = comments.MOST_FORMS
 
 
 def comment(delivery: Delivery) -> str:
@@ -31,6 +44,7 @@ def shown(request: FeedbackRequest) -> Shown:
     return Shown(
         request_id=request.request_id,
         run_id=run.run_id,
+        title=request.title,
         work_id=run.work_id,
         type=request.feedback_type,
         phase=request.phase,
@@ -39,17 +53,31 @@ def shown(request: FeedbackRequest) -> Shown:
         options=request.choices,
         url=url,
         requested_at=request.requested_at,
+        round_name=request.round_name,
+        round_limit=request.round_limit,
         summary=told.summary,
         artifacts=tuple(
             Link(path=artifact.path, url=f"{url}artifacts/{artifact.revision}/{artifact.path}")
             for artifact in request.artifacts.defer("content").order_by("path")
         ),
-        errors=told.errors,
-        warnings=told.warnings,
-        suggested_fixes=told.fixes,
+        sections=told.sections,
+        form=request.form,
+        changes=_changes(request),
         status=RequestStatus(request.status),
         closed_at=request.closed_at,
         decision=_decision(request.decision),
+        again=_again(request),
+    )
+
+
+def _changes(request: FeedbackRequest) -> ChangesShown | None:
+    if request.snapshot is None:
+        return None
+    listing = store.load(request.snapshot).listing
+    return ChangesShown(
+        total=code_changes.total_of(request.snapshot),
+        files=tuple((file.path, code_changes.measure_of(file)) for file in listing.files),
+        url=f"{request_url(request)}?tab=changes",
     )
 
 
@@ -62,11 +90,18 @@ def understood(request: FeedbackRequest, response: FeedbackResponse) -> str:
     at = f"[{request.request_id}]({request_url(request)})"
     if not response.decides:
         return f"Recorded {said} by {response.who} for {at}; more people have to agree."
+    if again := _again(response.request):
+        asked = f"[{again.request_id}]({again.url})"
+        return (
+            f"Recorded {said} by {response.who} for {at}, but the run does not go on: "
+            f"{again.why} Please answer {asked}."
+        )
     return f"Recorded {said} by {response.who} for {at}. The run goes on."
 
 
-def accepted_forms(request: FeedbackRequest, reason: str) -> str:
-    return comments.forms_comment(reason, [shown(request)])
+def accepted_forms(reason: str, *requests: FeedbackRequest) -> str:
+    """Why nothing was done, and what would be understood where these are asked."""
+    return comments.forms_comment(reason, [shown(request) for request in requests])
 
 
 def which_run(runs: Sequence[Run]) -> str:
@@ -92,6 +127,13 @@ def not_permitted(author: str) -> str:
     return f"Nothing was done: {author} may not decide here, which takes write access."
 
 
+def edited() -> str:
+    return (
+        "Nothing was done: the comment was edited, and others may have done that. "
+        "Write the command again in a new comment."
+    )
+
+
 def refusal(error: FaberError) -> str:
     told = str(error)
     return told if told.startswith("Nothing was done") else f"Nothing was done. {told}"
@@ -101,12 +143,14 @@ def _run(run: Run) -> RunStatusShown:
     unit = run.unit if not run.state.is_final else None
     return RunStatusShown(
         run_id=run.run_id,
+        title=run.title,
         status=run.state,
         url=state_json.run_url(run),
         phase=unit.phase.value if unit else "",
         step=unit.step.id if unit else "",
         progress=run.progress,
         updated_at=run.updated_at,
+        outcome=str(ending_of(run) or "") if run.state is RunStatus.CANCELLED else "",
         message=run.error,
     )
 
@@ -121,6 +165,13 @@ def _decision(response: FeedbackResponse | None) -> DecisionShown | None:
         at=response.received_at,
         comment=response.comment,
     )
+
+
+def _again(request: FeedbackRequest) -> AskedAgain | None:
+    asked = newer(request)
+    if asked is None:
+        return None
+    return AskedAgain(request_id=asked.request_id, url=request_url(asked), why=why_again(asked))
 
 
 def _marked(body: str, mark: str) -> str:

@@ -1,4 +1,7 @@
-"""What of a markdown comment is its author's own speech: no code, no quote, no HTML."""
+"""What of a markdown comment is its author's own speech: no code, no quote, no HTML.
+
+What is not speech is kept as it was written, and says nothing.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +14,7 @@ from markdown_it.token import Token
 from runs.domain.values import text as words
 
 MAX_CHARACTERS = 65_536  # of a comment, as GitHub has it
+MOST_READ = 2 * MAX_CHARACTERS  # with the characters nobody sees
 MAX_NESTING = 20
 MAX_BRACKETS = 2_000  # beyond, one comment could keep the parser busy for many seconds
 MAX_MARKS = 20_000
@@ -24,13 +28,17 @@ _READER = MarkdownIt("commonmark", {"html": True, "maxNesting": MAX_NESTING}).en
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechLine:
-    """One line as its author wrote it, and what of it is said; block code says nothing."""
+    """One line as its author wrote it, and what of it is said; block code says nothing.
+
+    A quote, or a block of HTML, is one such line, whatever its length.
+    """
 
     text: str
-    source: str  # without HTML
+    source: str
     first: int  # the block it belongs to, as lines of the comment counted from 1
     last: int
     leads: bool = False  # it begins at the margin: no list mark, heading mark or cell before it
+    is_quoted: bool = False  # somebody else's words, or HTML
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,28 +48,72 @@ class Speech:
 
 
 def listen(comment: str) -> Speech:
-    """Every line that is the author's own, in order."""
-    text = visible(comment)
+    """Every line of a comment, in order; only those that are the author's own have a text."""
+    text = visible(comment[:MOST_READ])
     kept = text[:MAX_CHARACTERS]
     listener = _Listener(kept)
-    lines = tuple(listener.lines())
-    return Speech(lines=lines, is_whole=listener.is_whole and len(text) == len(kept))
+    lines = _without_mail(_with_the_rest(list(listener.lines()), kept))
+    is_cut = len(comment) > MOST_READ or len(text) > len(kept)
+    return Speech(lines=tuple(lines), is_whole=listener.is_whole and not is_cut)
 
 
 def joined(lines: Iterable[SpeechLine], of: Callable[[SpeechLine], str]) -> str:
     """Lines as one text; blocks that were apart stay apart."""
-    text, last = "", 0
+    parts: list[str] = []
+    last = 0
     for line in lines:
         if said := of(line).rstrip():
             gap = "\n" if line.first <= last + 1 else "\n\n"
-            text, last = f"{text}{gap if text else ''}{said}", line.last
-    return text.strip("\n")
+            parts += (gap if parts else "", said)
+            last = line.last
+    return "".join(parts).strip("\n")
 
 
 def visible(text: str) -> str:
     """A text with one kind of line end and without the characters nobody sees."""
     # A mention that was broken on purpose is none; GitHub does not see one either.
     return words.visible(text.replace("@\u200b", "@ "))
+
+
+def _with_the_rest(spoken: list[SpeechLine], text: str) -> list[SpeechLine]:
+    """With what no line of speech covers: quotes, HTML and whatever else markdown sets apart."""
+    written = text.split("\n")
+    covered = {number for line in spoken for number in range(line.first, line.last + 1)}
+    rest: list[SpeechLine] = []
+    first = 1
+    for number in range(1, len(written) + 2):
+        if number in covered or number > len(written):
+            rest += _as_written(written, first, number - 1)
+            first = number + 1
+    return sorted([*spoken, *rest], key=lambda line: line.first)  # which keeps a block's order
+
+
+def _as_written(written: list[str], first: int, last: int) -> Iterator[SpeechLine]:
+    while first <= last and not written[first - 1].strip():
+        first += 1
+    while first <= last and not written[last - 1].strip():
+        last -= 1
+    if first <= last:
+        source = "\n".join(written[first - 1 : last])
+        yield SpeechLine(text="", source=source, first=first, last=last, is_quoted=True)
+
+
+# "On Monday at 10:02, Ida <ida@example.org> wrote:", as mail programs put it above what they quote.
+_ATTRIBUTION = re.compile(
+    r"(?:on|am|le|el|op|em|il)\b(?=.*(?:@|\d[:.]\d\d|\b20\d\d\b))"
+    r".*\b(?:wrote|schrieb|a écrit|escribió|schreef|escreveu|ha scritto)\b[^\n]{0,200}:",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _without_mail(lines: list[SpeechLine]) -> list[SpeechLine]:
+    """Without the letter that a mail program quotes below its answer."""
+    if not lines or not lines[-1].source.startswith(">"):
+        return lines
+    above = [line for line in lines[:-1] if lines[-2].first <= line.first]
+    if not _ATTRIBUTION.fullmatch("\n".join(line.source for line in above)[:1_000]):
+        return lines
+    return lines[: -1 - len(above)]
 
 
 class _Listener:
@@ -209,7 +261,7 @@ def _written(token: Token, links: list[str]) -> str:
         case "image":
             return f"![{token.content}]({token.attrGet('src')})"
         case "html_inline":
-            return ""
+            return token.content
         case _:  # emphasis, escapes and entities
             return token.markup
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.domain.planning import event_texts
+from runs.domain.planning import event_texts, planner
 from runs.domain.values.actors import Actor
 from runs.domain.values.events import Entry, EventType
 from runs.domain.values.questions import Action, FeedbackType, Gate
@@ -172,7 +172,8 @@ def _of_the_step(given: Given, kind: EventType, status: str) -> Entry:
         status=status,
         user=given.actor.name,
         source=given.actor.source.value,
-        metadata={"request_id": given.request_id, "reason": "skipped by a person"},
+        message=event_texts.SKIPPED,
+        metadata={"request_id": given.request_id, "reason": planner.BY_A_PERSON},
     )
 
 
@@ -182,7 +183,7 @@ def _of_the_run(given: Given) -> Entry:
         status="cancelled",
         user=given.actor.name,
         source=given.actor.source.value,
-        message=given.reason,
+        message=event_texts.aborted(given.reason),
         metadata={"request_id": given.request_id},
     )
 

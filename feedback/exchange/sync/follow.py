@@ -15,14 +15,15 @@ from feedback.exchange.past_requests import Request
 from feedback.exchange.plain_files import names_in
 from feedback.exchange.standing import RunStanding, retell
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
+from feedback.requests import recorded
 from feedback.requests.request_json import option_shape
 from feedback.requests.seal import seal_of
 from runs.domain.values.errors import FaberError, Invalid, Refused
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
-from runs.engine import artifacts
-from runs.engine.artifacts import FoundFile
+from runs.engine.files import artifacts
+from runs.engine.files.artifacts import FoundFile
 from runs.models import Artifact, Run
 from runs.workflow_files import library
 
@@ -218,6 +219,8 @@ def _is_due(response: FeedbackResponse) -> bool:
 
 def overtake(response: FeedbackResponse, why: str) -> None:
     """An answer that came too late: it stays on record and has no effect."""
+    if not response.is_retracted:
+        recorded.retraction(response, reason=why)
     FeedbackResponse.objects.filter(pk=response.pk).update(state=FeedbackResponse.State.RETRACTED)
     WriteBack.objects.update_or_create(
         response=response, defaults={"is_due": False, "refused": why, "last_error": ""}
@@ -252,6 +255,9 @@ def _show(run: Run, files: Sequence[FoundFile]) -> None:
     if asked is None or not files:
         return
     shown = [_revision(run, file) for file in files]
+    if not run.own_title and (heading := artifacts.heading_of(files)):
+        run.own_title = heading
+        run.save(update_fields=["own_title"])
     if {revision.pk for revision in shown} != set(asked.artifacts.values_list("pk", flat=True)):
         asked.artifacts.set(shown)
         asked.seal = seal_of(asked, shown, run.plan_hash)

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from runs.executors import file_modes
+
 _PAUSE = 0.05
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileBusy(Exception):
@@ -24,7 +27,8 @@ def locked(file: Path, *, patience: float) -> Iterator[None]:
     lock = file.with_name(f"{file.name}.lock")
     deadline = time.monotonic() + patience
     while True:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with file_modes.as_usual():  # the other FABER may be another account's
+            descriptor = os.open(lock, _LOCK, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still_there(lock, descriptor):
@@ -67,7 +71,8 @@ def create(file: Path, content: bytes) -> None:
 def back_up(file: Path, *, at: datetime) -> None:
     """A copy named like the original's; the first of a second is kept."""
     folder = file.parent / "backups"
-    folder.mkdir(exist_ok=True)
+    with file_modes.as_usual():
+        folder.mkdir(exist_ok=True)
     try:
         create(folder / f"{file.stem}_{at:%Y%m%d_%H%M%S}{file.suffix}", file.read_bytes())
     except FileExistsError:

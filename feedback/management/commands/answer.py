@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.requests.request_json import request_shape
-from feedback.terminal.card import waits_for_sync
+from feedback.terminal.card import asked_again, waits_for_sync
 from runs.jobs import heartbeat
 from runs.terminal import identity, inputs
 from runs.terminal.console import FaberCommand, Reply
@@ -17,7 +17,12 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("request", metavar="REQUEST", help="its id, such as fr-20261116-a1b2c3")
-        parser.add_argument("response", metavar="RESPONSE", help="option, number or alias")
+        parser.add_argument(
+            "response",
+            metavar="RESPONSE",
+            help="an option, its number or an alias; or the text that is asked for: with several "
+            "questions a line `id: answer` for each, or a JSON object",
+        )
         words = parser.add_mutually_exclusive_group()
         words.add_argument("--comment", default="", metavar="TEXT", help="words beside it")
         words.add_argument("--comment-file", metavar="F", help="words from a file, or from -")
@@ -33,6 +38,8 @@ class Command(FaberCommand):
         request = response.request
         if request.run.is_foreign:
             self.say(waits_for_sync(request.run))
+        elif again := asked_again(request):
+            self.say(again)
         elif response.decides and not heartbeat.worker_is_alive():
             self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")
         chosen = f"{one_line(response.response)} by {response.who}"

@@ -1,47 +1,106 @@
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import QuerySet
 
-from feedback.audit import decisions
+from feedback.audit import decisions, lines
 from feedback.audit.integrity import faults
 from feedback.models import FeedbackResponse
 from feedback.requests.request_json import audit_shape
+from runs.chain import links
+from runs.chain.links import Checkpoint
 from runs.domain.values.errors import Invalid, Problem
 from runs.engine.find import find_run
+from runs.models import AuditEntry
 from runs.terminal import layout
-from runs.terminal.console import DONE, FAILED, FaberCommand, Reply
+from runs.terminal.console import DONE, FAILED, FaberCommand, Reply, as_text
 
 
 class Command(FaberCommand):
-    help = "List every decision, or verify that the record of them is whole."
+    help = "List decisions, refusals, sign-ins and changed rules, or verify that all is whole."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("do", nargs="?", choices=["verify"], metavar="verify")
+        parser.add_argument(
+            "do", nargs="?", choices=["verify", "checkpoint"], metavar="verify | checkpoint"
+        )
+        parser.add_argument("file", nargs="?", metavar="FILE", help="to write the checkpoint to")
+        parser.add_argument(
+            "--checkpoint", metavar="FILE", help="with verify: a checkpoint from before"
+        )
         parser.add_argument("--user", metavar="U", help="only of this person")
         parser.add_argument("--run", metavar="R", help="only of this run")
         parser.add_argument("--since", metavar="D", help="only since this day or time, UTC")
+        parser.add_argument(
+            "--kind", choices=[str(kind) for kind in lines.LISTED], help="only of this kind"
+        )
         parser.add_argument("--csv", action="store_true", help="print CSV")
 
     def reply(self, **options: Any) -> Reply:
-        if options["do"] == "verify":
-            return _verdict(faults())
-        rows = list(_chosen(options))
-        items = [audit_shape(response) for response in rows]
+        match options["do"]:
+            case "verify":
+                kept = options["checkpoint"]
+                return _verdict(faults(_checkpoint(kept) if kept else None))
+            case "checkpoint":
+                return _written(options["file"])
+        rows = list(lines.found(_wanted(options)))
         if options["csv"]:
-            text = "".join(decisions.csv_lines(rows, ending="\n"))
+            text = "".join(lines.csv_lines(rows, ending="\n"))
         else:
-            text = self._table(items) if items else "Nothing was decided."
-        return Reply(document={"items": items}, text=text)
+            text = self._table(rows) if rows else "Nothing is on record."
+        return Reply(document={"items": _shapes(rows)}, text=text)
 
-    def _table(self, items: list[dict[str, object]]) -> str:
-        shown = ("received_at", "user", "source", "response", "request_id", "run_id", "comment")
+    def _table(self, rows: list[AuditEntry]) -> str:
         return layout.columns(
-            ("WHEN", "WHO", "WHERE", "DECIDED", "REQUEST", "RUN", "COMMENT"),
-            [[_short(key, item[key]) for key in shown] for item in items],
+            ("WHEN", "KIND", "WHO", "WHERE", "WHAT", "REQUEST", "RUN", "COMMENT"),
+            [
+                (
+                    f"{line.at:%Y-%m-%d %H:%M:%S}",
+                    line.kind,
+                    _person(line),
+                    line.channel,
+                    f"{line.what} (imported)" if line.marks.get("imported") else line.what,
+                    line.request_id,
+                    line.run_id.rpartition("/")[2][:8],
+                    line.comment or line.reason,
+                )
+                for line in rows
+            ],
             colour=self.in_colour,
         )
+
+
+def _person(line: AuditEntry) -> str:
+    """The account beside the name: git's name is whatever somebody set it to."""
+    same = not line.account or line.account.casefold() == line.who.casefold()
+    return line.who if same else f"{line.who} ({line.account})"
+
+
+def _shapes(rows: list[AuditEntry]) -> list[dict[str, object]]:
+    """Each line; a decision also with what else is known of it."""
+    keys = [int(pk) for line in rows if (pk := line.subject.removeprefix("response ")).isdigit()]
+    given = decisions.whole(FeedbackResponse.objects.filter(pk__in=keys))
+    known = {f"response {response.pk}": audit_shape(response) for response in given}
+    return [{**known.get(line.subject, {}), **lines.shape(line)} for line in rows]
+
+
+def _written(file: str | None) -> Reply:
+    kept = links.checkpoint()
+    text = as_text(kept.shape())
+    if file:
+        Path(file).write_text(f"{text}\n")
+        text = f"The record up to line {kept.number} is written to {file}. Keep it elsewhere."
+    return Reply(document=kept.shape(), text=text)
+
+
+def _checkpoint(file: str) -> Checkpoint:
+    try:
+        return Checkpoint(**json.loads(Path(file).read_text()))
+    except OSError as error:
+        raise Invalid([Problem(file, error.strerror or "cannot be read")]) from error
+    except (ValueError, TypeError) as error:
+        raise Invalid([Problem(file, "is not a checkpoint")]) from error
 
 
 def _verdict(found: list[str]) -> Reply:
@@ -53,13 +112,13 @@ def _verdict(found: list[str]) -> Reply:
     )
 
 
-def _chosen(options: dict[str, Any]) -> QuerySet[FeedbackResponse]:
-    wanted = decisions.DecisionFilter(
+def _wanted(options: dict[str, Any]) -> decisions.DecisionFilter:
+    return decisions.DecisionFilter(
+        kind=options["kind"] or "",
         user=options["user"] or "",
-        run=find_run(options["run"]) if options["run"] else None,
+        run=find_run(options["run"], seen_by=None) if options["run"] else None,
         since=_moment(options["since"]) if options["since"] else None,
     )
-    return decisions.whole(decisions.decided(wanted))
 
 
 def _moment(text: str) -> datetime:
@@ -69,10 +128,3 @@ def _moment(text: str) -> datetime:
         problem = Problem("since", f"{text!r} is not a day or time; write it as 2026-11-16")
         raise Invalid([problem]) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _short(key: str, value: object) -> str:
-    text = str(value)
-    if key == "received_at":
-        return text[:19].replace("T", " ")
-    return text.rpartition("/")[2][:8] if key == "run_id" else text

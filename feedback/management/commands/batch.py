@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from feedback.batches import aggregate, answering, comment
+from feedback.batches.group import Group, selected
 from feedback.terminal import start_options
 from runs.domain.planning.batch import Counts, Stop
 from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.engine import batches
 from runs.jobs import heartbeat
-from runs.models import Batch
 from runs.terminal import identity, inputs
 from runs.terminal.console import AWAITING, DONE, FAILED, REFUSED, FaberCommand, Reply
 from runs.terminal.layout import clean
@@ -32,8 +32,13 @@ class Command(FaberCommand):
         answer = actions.add_parser("answer", help="answer with lines such as `#124: approve`")
         wait = actions.add_parser("wait", help="wait until every run has stopped")
         for action in (show, answer, wait):
-            action.add_argument("batch", metavar="ID", help="such as coord-20261116-a1b2c3")
-        answer.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: -")
+            action.add_argument(
+                "batch", nargs="?", metavar="ID", help="such as coord-20261116-a1b2c3"
+            )
+            action.add_argument(
+                "--run", metavar="A,B,C", help="any runs, by their ids, instead of a batch"
+            )
+        answer.add_argument("file", nargs="?", metavar="FILE", help="default: standard input")
         wait.add_argument("--timeout", type=float, metavar="S", help="give up after so long")
         for action in (start, show, answer, wait):
             # Also after the action, where people write it; given before, it stays.
@@ -42,22 +47,24 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         if options["action"] == "start":
             return started(self, options)
-        batch = batches.find(options["batch"])
+        batch, rest = _named(options["batch"], options["run"])
+        if rest and (options["action"] != "answer" or options["file"]):
+            raise Invalid([Problem("--run", "give it, or the id of a batch, not both")])
         match options["action"]:
             case "answer":
-                return self._answer(batch, inputs.read_text(options["file"]))
+                return self._answer(batch, inputs.read_text(options["file"] or rest or "-"))
             case "wait":
                 return self._wait(batch, options["timeout"])
             case _:
                 return shown(batch)
 
-    def _answer(self, batch: Batch, text: str) -> Reply:
+    def _answer(self, batch: Group, text: str) -> Reply:
         results = answering.answer_text(batch, text, identity.cli_actor())
         if not results:
             raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
         if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
-        comment.tell(batch.pk)
+        comment.tell_of(batch)
         lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
         return Reply(
             document={"results": [result.shape() for result in results]},
@@ -65,7 +72,7 @@ class Command(FaberCommand):
             exit_code=DONE if all(result.is_applied for result in results) else REFUSED,
         )
 
-    def _wait(self, batch: Batch, timeout: float | None) -> Reply:
+    def _wait(self, batch: Group, timeout: float | None) -> Reply:
         deadline = time.monotonic() + timeout if timeout is not None else None
         told = None
         while not (counts := aggregate.read(batch).counts).all_stopped:
@@ -77,9 +84,18 @@ class Command(FaberCommand):
             if deadline is not None and time.monotonic() > deadline:
                 raise Refused(f"{told} of {counts.total} runs have stopped; the others go on.")
             time.sleep(LOOK_SECONDS)
-        comment.tell(batch.pk)
+        comment.tell_of(batch)
         reply = shown(batch)
         return Reply(document=reply.document, text=reply.text, exit_code=exit_code_of(counts))
+
+
+def _named(batch_id: str | None, runs: str | None) -> tuple[Group, str]:
+    """The group that is meant, and the word that is not its name: a file, if it is anything."""
+    if runs is not None:
+        return selected([runs], seen_by=None), batch_id or ""
+    if not batch_id:
+        raise Invalid([Problem("ID", "name a batch, or runs with --run A,B,C")])
+    return batches.find(batch_id, seen_by=None), ""
 
 
 def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
@@ -93,7 +109,7 @@ def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
     )
 
 
-def shown(batch: Batch) -> Reply:
+def shown(batch: Group) -> Reply:
     return Reply(document=aggregate.aggregate(batch), text=clean(aggregate.prompt(batch)).rstrip())
 
 

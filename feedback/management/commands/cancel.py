@@ -22,7 +22,7 @@ class Command(FaberCommand):
         reason = options["reason"].strip()
         if not reason:
             raise Invalid([Problem("reason", "say why the run is cancelled")])
-        run = find_run(options["run"])
+        run = find_run(options["run"], seen_by=None)
         actor = identity.cli_actor()
         shape = run_json.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))
         return Reply(document=shape, text=run_line(shape))

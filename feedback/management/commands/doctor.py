@@ -1,13 +1,15 @@
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from feedback.doctor import diagnosis
-from feedback.doctor.diagnosis import Finding
+from feedback.doctor.finding import Finding
 from runs.domain.values.events import timestamp
 from runs.domain.values.numbers import number_of
 from runs.domain.values.status import RunStatus
 from runs.terminal.console import FaberCommand, Reply, exit_code_of
+from runs.workspaces.agents import missing_by_default
 
 
 class Command(FaberCommand):
@@ -24,10 +26,20 @@ class Command(FaberCommand):
         lines = [_line(finding) for finding in left] or ["Nothing is broken."]
         if repaired:
             lines.insert(0, f"{number_of(repaired, 'repair')} done.")
+        if diagnosis.isolation_is_off():
+            lines.append(
+                "Step isolation is off (FABER_STEP_ISOLATION=off): steps can read the data "
+                "directory and decide for anybody."
+            )
+        missing = missing_by_default()
+        if missing and not any(finding.what in missing[0] for finding in left):
+            lines += missing
         heard = diagnosis.last_heard()
         document = {
             "findings": [_shape(finding) for finding in left],
             "repaired": repaired,
+            "agent_installed": not missing,
+            "step_isolation": settings.FABER_STEP_ISOLATION,
             "last_github_delivery": timestamp(heard) if heard else None,
         }
         code = exit_code_of(RunStatus.FAILED) if left else 0

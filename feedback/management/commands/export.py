@@ -16,7 +16,7 @@ class Command(FaberCommand):
         parser.add_argument("dir", metavar="DIR", help="an empty folder, or one yet to be made")
 
     def reply(self, **options: Any) -> Reply:
-        run, folder = find_run(options["run"]), Path(options["dir"]).absolute()
+        run, folder = find_run(options["run"], seen_by=None), Path(options["dir"]).absolute()
         export(run, folder)
         return Reply(
             document={"run_id": run.run_id, "directory": str(folder)},

@@ -1,10 +1,14 @@
+import json
 import os
-from typing import Any
+from argparse import SUPPRESS
+from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
 from django.db import connection
 
+from feedback.mcp import errands, relay
 from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.isolation import inside
 from runs.terminal.console import FaberCommand, Reply
 
 # A step may take an hour by default; this leaves its agent some of it.
@@ -23,17 +27,26 @@ With FABER_URL and FABER_TOKEN it calls that site; without them the site of this
             metavar="SECONDS",
             help=f"how long approve_tool_use waits for a person (default {PATIENCE})",
         )
+        # For the one that an isolated step is handed on to: its first line says what for.
+        parser.add_argument("--relayed", action="store_true", help=SUPPRESS)
 
     def prepare(self) -> None:
         """No database is made here: nobody would ever look at the questions in it."""
 
     def reply(self, **options: Any) -> Reply:
-        patience: float = options["permission_wait"]
+        patience = relay.first_line() if options["relayed"] else options["permission_wait"]
+        if isinstance(patience, dict):
+            return Reply(text=json.dumps(errands.done(patience)))
         if not 0 <= patience <= 86400:
             raise Invalid([Problem("--permission-wait", "is a number of seconds, up to a day")])
+        return self._serve(patience)
+
+    def _serve(self, patience: float) -> NoReturn:
         url, token = (os.environ.get(name, "").strip() for name in ("FABER_URL", "FABER_TOKEN"))
         if bool(url) != bool(token):
             raise Refused("Set both FABER_URL and FABER_TOKEN, or neither for this machine's site.")
+        if not url and (way_out := inside.door()):
+            relay.serve(way_out, patience=patience)
         run_id = os.environ.get("FABER_RUN_ID", "").strip()
         # Only now: the protocol's package takes a second to load.
         from feedback.mcp import local_site, remote_site, stdio_transport  # noqa: PLC0415
@@ -46,7 +59,7 @@ With FABER_URL and FABER_TOKEN it calls that site; without them the site of this
             stdio_transport.serve(far, patience=patience, run_id=run_id)
         _check_site()
         stdio_transport.serve(
-            local_site.Here(local_site.account_caller()), patience=patience, run_id=run_id
+            local_site.Here(local_site.account_caller(run_id)), patience=patience, run_id=run_id
         )
 
 

@@ -33,7 +33,7 @@ class Command(FaberCommand):
 
     def _table(self, requests: list[FeedbackRequest]) -> str:
         return layout.columns(
-            ("REQUEST", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "QUESTION"),
+            ("REQUEST", "TITLE", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "QUESTION"),
             [_row(request) for request in requests],
             colour=self.in_colour,
         )
@@ -42,6 +42,7 @@ class Command(FaberCommand):
 def _row(request: FeedbackRequest) -> tuple[object, ...]:
     return (
         request.request_id,
+        layout.one_line(request.title, layout.TITLE),
         request.run.project.name,
         request.run.work_id,
         request.type,
@@ -57,5 +58,5 @@ def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:
         request
         for request in requests
         if not permissions.refusal_to_answer(actor, request.run, request.reviewers)
-        and not request.responses.filter(identity=actor.identity).exists()
+        and not request.responses.filter(identity=actor.identity, imported=False).exists()
     ]

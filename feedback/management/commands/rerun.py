@@ -23,7 +23,7 @@ class Command(FaberCommand):
         actor = identity.cli_actor()
         attendant = Attendant(actor, self.say, prompts=True)
         run, claim = starting.rerun(
-            find_run(options["run"]),
+            find_run(options["run"], seen_by=None),
             actor,
             autonomy=options["autonomy"],
             phases=() if options["phase"] is None else tuple(options["phase"].split(",")),

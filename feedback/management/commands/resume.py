@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from feedback.terminal.card import waits_for_sync, where_to_answer
 from feedback.terminal.session import Attendant
@@ -22,16 +23,19 @@ class Command(FaberCommand):
         parser.add_argument("--comment", default="", metavar="TEXT", help="words beside it")
 
     def reply(self, **options: Any) -> Reply:
-        run, response = find_run(options["run"]), options["response"]
+        run, response = find_run(options["run"], seen_by=None), options["response"]
         actor = identity.cli_actor()
         attendant = Attendant(actor, self.say, prompts=False)
         request = run.requests.filter(status=RequestStatus.PENDING).first()
         if run.is_foreign and not (request and response):
             raise Refused(f"Another FABER executes this run, in {run.mirrors}; resume it there.")
-        if request and response is None:
+        if request and response is None and not run.on_hold:
             raise Refused(f"The run waits for an answer.\n{where_to_answer(request)}")
-        if request:
-            attendant.answer(request, response, options["comment"])
+        if request and response is not None:
+            with transaction.atomic():
+                if run.on_hold:
+                    attendant.resume(run)
+                attendant.answer(request, response, options["comment"])
             if run.is_foreign:
                 self.say(waits_for_sync(run))
                 shape = run_json.run_shape(run)

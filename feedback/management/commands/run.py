@@ -11,6 +11,7 @@ from runs.models import Run
 from runs.record import run_json, state_json
 from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
+from runs.workspaces.agents import missing_for_run
 
 
 class Command(FaberCommand):
@@ -29,9 +30,16 @@ class Command(FaberCommand):
             return self._detached(run)
         attendant = Attendant(actor, self.say, prompts=True)
         run, claim = starting.start(wish, actor, worker=attendant.worker)
+        self._warn(run)
         return attendant.attend(run, claim)
 
+    def _warn(self, run: Run) -> None:
+        """Before the first step; only a warning, since another machine may execute the others."""
+        for told in missing_for_run(run):
+            self.say(told)
+
     def _detached(self, run: Run) -> Reply:
+        self._warn(run)
         if not heartbeat.worker_is_alive():
             self.say("No worker is running; `faber up` or `faber work` starts one.")
         if wait := turns.wait_of(run):

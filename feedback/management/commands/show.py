@@ -15,5 +15,6 @@ class Command(FaberCommand):
         parser.add_argument("request", metavar="REQUEST", help="its id, such as fr-20261116-a1b2c3")
 
     def reply(self, **options: Any) -> Reply:
-        request = find_request(options["request"])
-        return Reply(document=request_shape(request), text=card.whole(request))
+        request = find_request(options["request"], seen_by=None)
+        text = card.on_screen(request) if self.in_colour else card.whole(request)
+        return Reply(document=request_shape(request), text=text)

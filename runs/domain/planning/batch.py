@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from runs.domain.values.background import BackgroundSection
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import timestamp
 from runs.domain.values.questions import Action, FeedbackType, Option, options_of
@@ -56,6 +57,8 @@ class Asked:
     step: str = ""
     questions: tuple[str, ...] = ()
     error: str = ""
+    told: tuple[BackgroundSection, ...] = ()
+    context: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -227,6 +230,7 @@ def _asked(asks: Asked) -> dict[str, object]:
             "type": asks.type.value,
             "prompt": asks.prompt,
             "options": _values(asks.options),
+            "context": dict(asks.context),
             "phase": asks.phase,
             "step": asks.step,
         },

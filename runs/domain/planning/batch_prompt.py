@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 
 from runs.domain.planning.batch import Asked, Counts, Member, Stop, count
+from runs.domain.values.background import BackgroundSection
 from runs.domain.values.numbers import number_of
 from runs.domain.values.questions import FeedbackType, Option
+from runs.domain.values.text import shortened
 
 EXAMPLES = 3
+MOST_ITEMS = 5
+LONGEST_ITEM = 300
+LONGEST_ERROR = 500
 
 
 def prompt(members: Sequence[Member]) -> str:
@@ -48,12 +53,21 @@ def _request_part(member: Member) -> str:
     lines = [
         _title(member),
         f"- Type: {asks.type.value.replace('_', ' ').title()}",
-        f"- Error: {_line(asks.error or asks.prompt)}"
+        f"- Error: {shortened(_line(asks.error or asks.prompt), LONGEST_ERROR)}"
         if is_error
         else f"- Question: {_line(asks.prompt)}",
+        *(_told(section) for section in asks.told),
         f"- Options: {_numbered(asks)}",
     ]
     return "\n".join(lines)
+
+
+def _told(section: BackgroundSection) -> str:
+    """What a run says besides, on one line; a group may be large."""
+    shown = [shortened(_line(line), LONGEST_ITEM) for line in section.lines[:MOST_ITEMS]]
+    if more := section.lines[MOST_ITEMS:]:
+        shown.append(f"and {len(more)} more on the page of the request")
+    return f"- {section.title}: {' / '.join(line.removeprefix('- ') for line in shown)}"
 
 
 def _failed(member: Member) -> str:

@@ -1,16 +1,21 @@
 """How each thing that happens to a run is told in its history."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runs.domain.planning import planner
 from runs.domain.responses.results import Result
-from runs.domain.values.actors import Actor
+from runs.domain.values.actors import Actor, Source
 from runs.domain.values.events import Entry, EventType
 from runs.domain.values.numbers import number_of
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, FeedbackType, Question
+from runs.domain.values.text import shortened
 from runs.domain.workflow.plan import Plan, Unit
+
+LONGEST_MESSAGE = 500  # of an event: a line of the history; all of it is in the event's metadata
+SKIPPED = "Step skipped by user"
+_ABORTED = "Workflow aborted by user: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +83,37 @@ def run_failed(reason: str) -> Entry:
     )
 
 
-def run_cancelled(reason: str, actor: Actor | None) -> Entry:
+def run_cancelled(reason: str, actor: Actor) -> Entry:
     return Entry(
         type=EventType.WORKFLOW_CANCELLED,
         status="cancelled",
-        message=reason,
-        user=actor.name if actor else "",
-        source=actor.source.value if actor else "faber",
+        message=aborted(reason),
+        user=actor.name,
+        source=actor.source.value,
     )
+
+
+def run_rejected(reason: str, answer: Mapping[str, object]) -> Entry:
+    """A decision ended the run: the metadata tells it from a run that somebody cancelled."""
+    by = answer.get("provided_by")
+    who = by if isinstance(by, Mapping) else {}
+    return Entry(
+        type=EventType.WORKFLOW_CANCELLED,
+        status="cancelled",
+        message=aborted(reason),
+        user=str(who.get("user", "")),
+        source=str(who.get("source", "faber")),
+        metadata={"decision": answer.get("response"), "request_id": answer.get("request_id")},
+    )
+
+
+def aborted(reason: str) -> str:
+    return _ABORTED + reason
+
+
+def reason_in(message: str) -> str:
+    """Why a run was cancelled, from what its history says of it; others tell the reason alone."""
+    return message.removeprefix(_ABORTED)
 
 
 def step_started(unit: Unit, *, attempt: int, action: str) -> Entry:
@@ -121,8 +149,8 @@ def step_failed(
         step=unit.step.id,
         status="failed",
         duration_ms=duration_ms,
-        message=result.message,
-        metadata={"attempt": attempt, **_evidence(evidence)},
+        message=shortened(result.message, LONGEST_MESSAGE),
+        metadata={"attempt": attempt, **_evidence(evidence), **_whole(result.message)},
         error={
             "code": "FABER-202",
             "message": "; ".join(result.errors) or result.message,
@@ -148,8 +176,12 @@ def hook_executed(unit: Unit, result: Result, *, duration_ms: int) -> Entry:
         phase=unit.phase,
         status="failed" if result.status == "failure" else "completed",
         duration_ms=duration_ms,
-        message=result.message,
-        metadata={"hook": unit.step.id, "result": result.status.value},
+        message=shortened(result.message, LONGEST_MESSAGE),
+        metadata={
+            "hook": unit.step.id,
+            "result": result.status.value,
+            **_whole(result.message),
+        },
     )
 
 
@@ -237,10 +269,17 @@ def approval(
         step=step,
         user=actor.name,
         source=actor.source.value,
-        message=f"{actor.name}: {response}",
+        message=_decided(told, response, actor),
         metadata={"request_id": request_id, "decision": response, by: actor.name},
     )
     return (entry,)
+
+
+def _decided(told: EventType, response: str, actor: Actor) -> str:
+    if told is EventType.APPROVAL_DENIED:
+        return f"{actor.name}: {response}"
+    who = "Policy" if actor.source is Source.POLICY else "User"
+    return f"{who} approved continuation ({response})"
 
 
 def passed(
@@ -255,7 +294,8 @@ def passed(
         case planner.PhaseSkipped(phase, reason):
             return _skipped(EventType.PHASE_SKIP, phase, "", reason)
         case planner.StepSkipped(unit, reason):
-            return _skipped(EventType.STEP_SKIP, unit.phase, unit.step.id, reason)
+            skipped = _skipped(EventType.STEP_SKIP, unit.phase, unit.step.id, reason)
+            return replace(skipped, message=SKIPPED) if reason == planner.BY_A_PERSON else skipped
         case planner.StepCompleted(unit):
             return None if unit.is_hook else _step_completed(unit, executed)
         case planner.LoopEntered(number, most):
@@ -291,11 +331,21 @@ def _step_completed(unit: Unit, executed: Executed | None) -> Entry:
         step=unit.step.id,
         status="completed",
         duration_ms=last.duration_ms if last else 0,
-        message=last.message if last else "",
-        metadata={"attempt": last.number, "result": last.result, **_evidence(last.evidence)}
+        message=shortened(last.message, LONGEST_MESSAGE) if last else "",
+        metadata={
+            "attempt": last.number,
+            "result": last.result,
+            **_evidence(last.evidence),
+            **_whole(last.message),
+        }
         if last
         else {},
     )
+
+
+def _whole(message: str) -> dict[str, object]:
+    """A message that its event has to cut, for whoever wants all of it."""
+    return {"message": message} if len(message) > LONGEST_MESSAGE else {}
 
 
 def _evidence(checked: Sequence[Mapping[str, object]]) -> dict[str, object]:

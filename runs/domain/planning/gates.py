@@ -1,20 +1,78 @@
 """The questions a run stops with: what each gate asks, and with which options."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from runs.domain.responses.results import Result
+from runs.domain.values.forms.questions import question_shape, read_form
 from runs.domain.values.questions import (
     SKIP_QUESTION,
     FeedbackType,
     Gate,
     Option,
     Question,
+    begins_a_round,
     make_option,
     options_of,
 )
+from runs.domain.values.text import shortened
 from runs.domain.workflow.definition import Step
+from runs.domain.workflow.placeholders import fill_text
 from runs.domain.workflow.plan import Plan, Unit
+
+LONGEST_SAID = 500
+LONGEST_QUESTION = 5000
+
+
+def addressed(plan: Plan, at: int, question: Question) -> Question:
+    """Whatever a step asks goes to those who decide about it, also when it fails or doubts."""
+    step = _decided_about(plan, at)
+    quorum = 1 if question.type.takes_text else step.quorum
+    takes_rounds = any(begins_a_round(option) for option in question.options)
+    return replace(
+        question,
+        reviewers=step.reviewers or (),
+        quorum=quorum,
+        max_rounds=step.max_rounds if takes_rounds else None,
+    )
+
+
+def title_of(asked: FeedbackType, prompt: str, form: Sequence[Mapping[str, object]] = ()) -> str:
+    """The question, where that says best what is asked; else nothing, and the run's title does."""
+    if not asked.is_named_by_question:
+        return ""
+    alone = str(form[0]["question"]) if len(form) == 1 else ""
+    return alone or prompt
+
+
+def filled(question: Question, known: Mapping[str, object]) -> Question:
+    """A question of the workflow's own wording, with what the run knows by now."""
+    if not question.is_template:
+        return question
+    fill = partial(fill_text, known=known)
+    return replace(
+        question,
+        prompt=shortened(fill(question.prompt), LONGEST_QUESTION),
+        title=shortened(fill(question.title), LONGEST_QUESTION),
+        is_template=False,
+    )
+
+
+def _worded(step: Step, question: Question) -> Question:
+    """The question as the author of the workflow words it, if they do."""
+    if not step.question:
+        return question
+    title = title_of(question.type, step.question)
+    return replace(question, prompt=step.question, title=title, is_template=True)
+
+
+def _decided_about(plan: Plan, at: int) -> Step:
+    """The step at a place; a hook is asked about like the step it stands beside."""
+    unit = plan.units[at]
+    beside = [*plan.units[at:], *reversed(plan.units[:at])]
+    own = (near.step for near in beside if near.phase is unit.phase and not near.is_hook)
+    return next(own, unit.step)
 
 
 def before_phase(plan: Plan, at: int) -> Question:
@@ -27,8 +85,6 @@ def before_phase(plan: Plan, at: int) -> Question:
             options_of(FeedbackType.APPROVAL), f"Start the {unit.phase.title} phase"
         ),
         context={"summary": plan.phase(unit.phase).description},
-        reviewers=unit.step.reviewers,
-        quorum=unit.step.quorum,
     )
 
 
@@ -39,21 +95,21 @@ def before_step(plan: Plan, at: int) -> Question:
     if step.confirm and step.approval_type and not step.requires_approval:
         asked = step.approval_type
     own = step.options if not step.requires_approval else ()
-    return Question(
+    question = Question(
         type=asked,
         gate=Gate.BEFORE_STEP,
         prompt=f"Go ahead with “{step.title}”?",
         options=_described(_options(asked, step, own), f"Execute “{step.title}”"),
         context={"summary": step.description},
-        reviewers=step.reviewers,
-        quorum=step.quorum,
     )
+    # What the author words is the review of the result, where there is one.
+    return question if step.requires_approval else _worded(step, question)
 
 
 def after_step(plan: Plan, at: int, result: Result) -> Question:
     step = plan.units[at].step
     asked = step.approval_type or FeedbackType.APPROVAL
-    return Question(
+    question = Question(
         type=asked,
         gate=Gate.AFTER_STEP,
         prompt=f"Please review the result of “{step.title}”."
@@ -61,8 +117,20 @@ def after_step(plan: Plan, at: int, result: Result) -> Question:
         else f"“{step.title}” is done. How should the run go on?",
         options=_described(_options(asked, step, step.options), _next(plan, at)),
         context=_shown(result),
-        reviewers=step.reviewers,
-        quorum=step.quorum,
+    )
+    return _worded(step, question)
+
+
+def after_skip(plan: Plan, at: int, result: Result | None) -> Question:
+    """A step was passed over whose result somebody wanted to see: they decide about that too."""
+    step = plan.units[at].step
+    asked = step.approval_type or FeedbackType.APPROVAL
+    return Question(
+        type=asked,
+        gate=Gate.AFTER_STEP,
+        prompt=f"“{step.title}” is to be skipped. May the run go on without it?",
+        options=_described(_options(asked, step, step.options), _next(plan, at)),
+        context=_shown(result) if result else {},
     )
 
 
@@ -91,7 +159,7 @@ def on_warning(plan: Plan, at: int, result: Result) -> Question:
     return Question(
         type=FeedbackType.SELECTION,
         gate=Gate.WARNING,
-        prompt=f"“{plan.units[at].step.title}” ended with warnings: {result.message}",
+        prompt=f"“{plan.units[at].step.title}” ended with warnings: {_said(result)}",
         options=tuple(
             make_option(FeedbackType.SELECTION, name) for name in ("continue", "fix", "stop")
         ),
@@ -103,7 +171,7 @@ def on_failure(plan: Plan, at: int, result: Result) -> Question:
     return Question(
         type=FeedbackType.ERROR_RESOLUTION,
         gate=Gate.FAILURE,
-        prompt=f"“{plan.units[at].step.title}” failed: {result.message}",
+        prompt=f"“{plan.units[at].step.title}” failed: {_said(result)}",
         options=options_of(FeedbackType.ERROR_RESOLUTION),
         context=_shown(result),
     )
@@ -116,13 +184,14 @@ def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
     options = _options(asked, step, step.options if not asked.takes_text else ())
     if pending.get("can_proceed_without") and "skip" not in {option.value for option in options}:
         options = (*options, SKIP_QUESTION)
+    prompt, form = str(pending.get("reason") or _said(result)), questions_in(pending)
     return Question(
         type=asked,
         gate=Gate.INPUT,
-        prompt=str(pending.get("reason") or result.message),
+        prompt=prompt,
+        title=title_of(asked, prompt, form),
         options=options,
-        context={**_shown(result), "questions": questions_in(pending)},
-        reviewers=step.reviewers,
+        context={**_shown(result), "questions": form},
     )
 
 
@@ -145,6 +214,21 @@ def on_context(unit: Unit, source: str, why: str) -> Question:
     )
 
 
+def on_folder(unit: Unit, why: str) -> Question:
+    """No machine has the run's folder as the step before left it: the step waits for a word."""
+    said = {"retry": "Look for the folder again", "abort": "Cancel this workflow run"}
+    return Question(
+        type=FeedbackType.ERROR_RESOLUTION,
+        gate=Gate.INPUT,
+        prompt=f"“{unit.step.title}” waits: {why}",
+        options=tuple(
+            make_option(FeedbackType.ERROR_RESOLUTION, name, description=description)
+            for name, description in said.items()
+        ),
+        context={"summary": why},
+    )
+
+
 def _input_type(result: Result) -> FeedbackType:
     named = result.details.get("input_type")
     try:
@@ -156,23 +240,8 @@ def _input_type(result: Result) -> FeedbackType:
 
 
 def questions_in(pending: Mapping[str, object]) -> list[dict[str, object]]:
-    """The step's questions as a form: each with an id, its words and its choices."""
-    given = pending.get("questions")
-    items: Iterable[object] = given if isinstance(given, list | tuple) else ()
-    form: list[dict[str, object]] = []
-    for number, item in enumerate(items, start=1):
-        if isinstance(item, Mapping):
-            choices = item.get("options")
-            form.append(
-                {
-                    "id": str(item.get("id") or f"q{number}"),
-                    "question": str(item.get("question", "")),
-                    "options": [str(c) for c in choices] if isinstance(choices, list) else [],
-                }
-            )
-        else:
-            form.append({"id": f"q{number}", "question": str(item), "options": []})
-    return form
+    """The step's questions as a form: each with an id, its words, its choices and its type."""
+    return [question_shape(question) for question in read_form(pending.get("questions"))]
 
 
 def _options(asked: FeedbackType, step: Step, own: tuple[object, ...]) -> tuple[Option, ...]:
@@ -203,6 +272,11 @@ def _next(plan: Plan, at: int) -> str:
     return f"Continue to {following.phase.title} phase"
 
 
+def _said(result: Result) -> str:
+    """The step's message as a part of a question; one that is long is told whole beside it."""
+    return shortened(result.message, LONGEST_SAID)
+
+
 def _shown(result: Result) -> dict[str, object]:
     """What a reviewer is told about a step's result; empty parts are left out."""
     shown: dict[str, object] = {
@@ -219,9 +293,8 @@ def _shown(result: Result) -> dict[str, object]:
 
 
 def gate_key(unit: Unit, question: Question, *, round_number: int) -> str:
-    """What an approval is remembered under; a confirmation holds for one round of the loop only."""
-    if question.gate is Gate.PHASE:
-        return f"phase:{unit.phase}"
+    """What an approval is remembered under; each holds for one round of the loop only."""
     if question.type is FeedbackType.CONFIRMATION:
         return f"confirm:{unit.key}#{round_number}"
-    return f"step:{unit.key}"
+    place = f"phase:{unit.phase}" if question.gate is Gate.PHASE else f"step:{unit.key}"
+    return f"{place}#{round_number}" if round_number else place

@@ -47,6 +47,9 @@ class StepCompleted:
     unit: Unit
 
 
+BY_A_PERSON = "skipped by a person"
+
+
 @dataclass(frozen=True, slots=True)
 class StepSkipped:
     unit: Unit
@@ -183,6 +186,14 @@ _THEN: Mapping[Gate, Mapping[Action, _Then]] = {
     Gate.INPUT: {**_AFTER, Action.CONTINUE: _Then.EXECUTE, Action.ANSWER: _Then.EXECUTE},
 }
 
+# Where the run leaves what was shown behind it, and whatever comes next builds on that.
+_PAST = frozenset({_Then.ENTER, _Then.FINISH, _Then.ADVANCE, _Then.SKIP})
+
+
+def relies_on_what_was_shown(gate: Gate, action: Action) -> bool:
+    """Whether an answer stands only as long as the files are what its author decided on."""
+    return action is Action.CONTINUE or _THEN[gate][action] in _PAST
+
 
 def after_answer(
     plan: Plan, at: int, gate: Gate, action: Action, result: Result | None, facts: Facts
@@ -191,18 +202,39 @@ def after_answer(
     unit = plan.units[at]
     match _THEN[gate][action]:
         case _Then.ENTER:
-            return arrive(plan, at, facts, action="start" if at == 0 else "continue")
+            return arrive(plan, at, facts, action=_entering(plan, at, facts))
         case _Then.EXECUTE:
             spoken = Action.ANSWER if action is Action.CONTINUE else action
             return _entered(plan, at, facts, Decision(move=Execute(at, spoken.value)))
+        case _Then.SKIP if unit.step.requires_approval and gate is not Gate.AFTER_STEP:
+            return Decision(move=Ask(at, gates.after_skip(plan, at, result)))
         case _Then.SKIP:
-            return _advance(plan, at, facts).after(StepSkipped(unit, "skipped by a person"))
+            return _skip(plan, at, facts)
         case _Then.CANCEL:
             return Decision(move=Cancel())
         case _Then.FINISH if result is not None:
             return _finish(plan, at, result, facts)
+        case _ if gate is Gate.AFTER_STEP and not _is_done(result):
+            return _skip(plan, at, facts)
         case _:
             return _advance(plan, at, facts).after(StepCompleted(unit))
+
+
+def _entering(plan: Plan, at: int, facts: Facts) -> str:
+    """What the step behind a gate is to do: begin, go on, or try again what failed."""
+    if facts.retry_count and at == _first_of_build(plan):
+        return "retry"
+    return "start" if at == 0 else "continue"
+
+
+def _skip(plan: Plan, at: int, facts: Facts) -> Decision:
+    skipped = StepSkipped(plan.units[at], BY_A_PERSON)
+    return _advance(plan, at, facts).after(skipped)
+
+
+def _is_done(result: Result | None) -> bool:
+    """Whether the step did its work; it is also asked about when it was skipped."""
+    return result is not None and result.status in (ResultStatus.SUCCESS, ResultStatus.WARNING)
 
 
 def _entered(plan: Plan, at: int, facts: Facts, decision: Decision) -> Decision:
@@ -224,18 +256,19 @@ def _after_failure(plan: Plan, at: int, result: Result, facts: Facts) -> Decisio
     if unit.is_hook and unit.step.result_handling.on_failure == "continue":
         return _advance(plan, at, facts)
     most = plan.phase(unit.phase).max_retries if unit.phase is Phase.EVALUATE else 0
-    if unit.is_hook or not most or not _has_build(plan):
+    start = _first_of_build(plan)
+    if unit.is_hook or not most or start is None:
         return Decision(move=Ask(at, gates.on_failure(plan, at, result)))
     if facts.retry_count >= most:
         exhausted = LoopLeft(successful=False, used=facts.retry_count)
         return Decision(move=Ask(at, gates.on_failure(plan, at, result))).after(exhausted)
     again = replace(facts, entered=None, retry_count=facts.retry_count + 1)
-    start = next(i for i, candidate in enumerate(plan.units) if candidate.phase is Phase.BUILD)
-    return arrive(plan, start, again, action="retry").after(LoopEntered(again.retry_count, most))
+    loop = LoopEntered(again.retry_count, most)
+    return arrive(plan, start, again, action="retry").after(loop)
 
 
-def _has_build(plan: Plan) -> bool:
-    return any(unit.phase is Phase.BUILD for unit in plan.units)
+def _first_of_build(plan: Plan) -> int | None:
+    return next((at for at, unit in enumerate(plan.units) if unit.phase is Phase.BUILD), None)
 
 
 def _warning_stops(unit: Unit, result: Result, plan: Plan, facts: Facts) -> bool:

@@ -9,7 +9,6 @@ from runs.domain.responses.rules import (
     DONE,
     ITEM_TEXT,
     KINDS,
-    LONGEST,
     NEEDED,
     Finding,
     Response,
@@ -28,10 +27,14 @@ __all__ = [
     "ResultStatus",
     "check_response",
     "failure",
+    "kept_message",
     "read_response",
     "refuted",
     "to_json",
 ]
+
+LONGEST_KEPT = 20_000  # characters of a message; far beyond what anybody says in a sentence or two
+_ROOM_TO_SAY_SO = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,13 +179,19 @@ def _result(reading: _Reading) -> Result:
     )
 
 
+def kept_message(message: str) -> str:
+    """A message as it is kept: whole, or cut and saying so; what was cut before stays as it is."""
+    if len(message) <= LONGEST_KEPT:
+        return message
+    kept = message[: LONGEST_KEPT - _ROOM_TO_SAY_SO]
+    return f"{kept}… ({len(message) - len(kept):,} more characters were cut)"
+
+
 def _fitted(message: str, details: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
     if not message.strip():
         return "(no message)", details
-    longest = LONGEST["message"]
-    if len(message) <= longest:
-        return message, details
-    return f"{message[: longest - 1]}…", {**details, "message": message}
+    kept = kept_message(message)
+    return kept, details if kept == message else {**details, "message": message}
 
 
 def _fixes_in(items: list[dict[str, object]]) -> list[str]:

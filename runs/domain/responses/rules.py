@@ -6,6 +6,7 @@ from enum import Enum, StrEnum
 from runs.domain.responses.legacy import NEW_NAMES
 from runs.domain.responses.severity import Severity
 from runs.domain.values.errors import Problem
+from runs.domain.values.forms.questions import problems_of
 from runs.domain.values.plain_json import given, quoted
 
 Response = Mapping[str, object]
@@ -36,16 +37,23 @@ KINDS: Mapping[str, type] = {
     "suggested_fixes": list,
     "pending_input": dict,
 }
-_PENDING_KINDS: Mapping[str, type] = {
+PENDING_KINDS: Mapping[str, type] = {
     "reason": str,
     "questions_presented": bool,
     "can_proceed_without": bool,
     "timeout_behavior": str,
     "questions": list,
 }
-_QUESTION_KINDS: Mapping[str, type] = {"id": str, "question": str, "options": list}
+QUESTION_KINDS: Mapping[str, type] = {
+    "id": str,
+    "question": str,
+    "type": str,
+    "required": bool,
+    "options": list,
+}
 _KIND_NAMES = {str: "a string", list: "a list", dict: "an object", bool: "true or false"}
 STATUSES = ", ".join(ResultStatus)
+# What a response may have to be valid; a message that is longer is kept and shown all the same.
 LONGEST = {"message": 500, "error_analysis": 2000, "warning_analysis": 2000}
 ITEM_TEXT = {"errors": "text", "warnings": "text", "suggested_fixes": "description"}
 DONE = (ResultStatus.SUCCESS, ResultStatus.WARNING)
@@ -132,14 +140,16 @@ def _about_item(place: str, item: object, key: str) -> Iterator[Finding]:
 
 
 def _about_pending(pending: Response) -> Iterator[Finding]:
-    yield from _about_kinds(pending, _PENDING_KINDS, "pending_input.")
+    yield from _about_kinds(pending, PENDING_KINDS, "pending_input.")
     for index, question in enumerate(given(pending, "questions", list)):
         place = f"pending_input.questions[{index}]"
         asked = question if isinstance(question, dict) else {"question": question}
-        yield from _about_kinds(asked, _QUESTION_KINDS, f"{place}.")
+        yield from _about_kinds(asked, QUESTION_KINDS, f"{place}.")
         texts = [given(asked, "question", str), *given(asked, "options", list)]
         if not all(isinstance(text, str) and text.strip() for text in texts):
             yield Weight.FATAL, Problem(place, "must ask something, and its options say something")
+        for key, message in problems_of(asked):
+            yield Weight.STRICT, Problem(f"{place}.{key}", message)
 
 
 def texts(response: Response, key: str) -> tuple[str, ...]:

@@ -1,13 +1,20 @@
 """The skill response as a JSON schema, for those who make one."""
 
 from runs.domain.responses.rules import LONGEST, ResultStatus
+from runs.domain.values.forms.questions import FieldType
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 
 _QUESTION = {
     "type": "object",
-    "properties": {"id": _TEXT, "question": _TEXT, "options": _TEXTS},
+    "properties": {
+        "id": _TEXT,
+        "question": _TEXT,
+        "type": {"enum": [kind.value for kind in FieldType]},
+        "required": {"type": "boolean"},
+        "options": _TEXTS,
+    },
     "required": ["question"],
     "additionalProperties": False,
 }

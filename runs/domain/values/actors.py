@@ -42,6 +42,9 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+ROLES = tuple(Role)  # each may do what those before it may
+
+
 class Scope(StrEnum):
     """What a program's token is for; an agent's creates, reports, waits and reads."""
 
@@ -58,17 +61,29 @@ class Actor:
     source: Source
     method: str
     email: str = ""
-    account: str = ""  # the operating-system account behind a command line
+    username: str = ""  # of the account, when the channel knows it to be theirs
+    account: str = ""  # behind a command line the operating system's, behind a comment the site's
     user_id: int | None = None
+    namesake_id: int | None = None  # an account whose name is theirs too: it only takes rights away
     groups: frozenset[str] = frozenset()
+    lent: frozenset[str] = frozenset()  # of these what the channel gives, and not their account
     is_agent: bool = False
+    sees_all: bool = False  # who operates the site, whatever less a token of theirs may do
+    token: str = ""  # the name of the token a program came with
+    scope: Scope | None = None  # of that token
+    projects: frozenset[int] | None = None  # the only ones a token is for; None: not bound
 
     @property
     def identity(self) -> str:
         """What makes two answers the same person's."""
-        if self.user_id is not None:
-            return f"user:{self.user_id}"
+        known = self.namesake_id if self.user_id is None else self.user_id
+        if known is not None:
+            return f"user:{known}"
         return f"{self.source.value}:{self.account or self.name}"
+
+    def is_in(self, group: str) -> bool:
+        """Whether their own account is: what a channel lends opens no door with a name on it."""
+        return group in self.groups - self.lent
 
     def has_role(self, *roles: Role) -> bool:
         return any(role.value in self.groups for role in roles)
@@ -81,6 +96,7 @@ class Actor:
             "method": self.method,
             "email": self.email,
             "account": self.account,
+            "token": self.token,
         }
         return {key: value for key, value in described.items() if value}
 

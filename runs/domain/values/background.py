@@ -1,15 +1,56 @@
-"""What a question comes with: what a step or a program said about it, each part in its type."""
+"""What a question comes with besides its files, told in the same parts on every channel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+
+from runs.domain.values.forms.questions import FormQuestion, is_typed, read_form
+
+# Where a step's result and a question's context name the files that could not be kept.
+UNSHOWN = "artifact_problems"
+CHANGES_NOTE = "changes_note"  # what of the code changes could not be read
+_ANALYSES = ("error_analysis", "warning_analysis")
+
+
+class FileProblem(StrEnum):
+    """Why a file that a step named cannot be shown."""
+
+    MISSING = "missing"
+    OUTSIDE = "outside"
+    TOO_LARGE = "too_large"
+    NOT_A_FILE = "not_a_file"
+    UNREADABLE = "unreadable"
+    NOT_SENT = "not_sent"  # by an executor outside, whose folder nobody looks into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormQuestion:
-    """One field of the form that a clarification is answered with."""
+class UnshownFile:
+    path: str
+    problem: FileProblem
+    message: str
 
-    text: str
-    options: tuple[str, ...] = ()
+    def shape(self) -> dict[str, object]:
+        return {"path": self.path, "problem": self.problem.value, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundSection:
+    """One part of it, under its title."""
+
+    name: str
+    title: str
+    items: tuple[str, ...]
+    one: str = ""  # what one item is called; without a name the items are plain text
+    is_numbered: bool = False
+    tone: str = ""  # for colours
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The items as plain text, each behind its mark."""
+        if not self.one:
+            return self.items
+        marks = (f"{n}." if self.is_numbered else "-" for n in range(1, len(self.items) + 1))
+        return tuple(f"{mark} {item}" for mark, item in zip(marks, self.items, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +62,8 @@ class Background:
     fixes: tuple[str, ...] = ()
     output_tail: str = ""
     questions: tuple[FormQuestion, ...] = ()
+    unshown: tuple[str, ...] = ()  # a sentence for each file
+    changes_note: str = ""
 
     @classmethod
     def read(cls, context: Mapping[str, object], *, prompt: str = "") -> "Background":
@@ -31,11 +74,53 @@ class Background:
             summary="" if summary in prompt else summary,
             errors=_texts(context.get("errors")),
             warnings=_texts(context.get("warnings")),
-            analysis=_text(context.get("error_analysis")) or _text(context.get("warning_analysis")),
+            analysis="\n\n".join(filter(None, (_text(context.get(key)) for key in _ANALYSES))),
             fixes=_texts(context.get("suggested_fixes")),
             output_tail=_text(context.get("output_tail")),
-            questions=_questions(context.get("questions")),
+            questions=read_form(context.get("questions")),
+            unshown=tuple(_sentences(context.get(UNSHOWN))),
+            changes_note=_text(context.get(CHANGES_NOTE)),
         )
+
+    @property
+    def sections(self) -> tuple[BackgroundSection, ...]:
+        """What every channel says besides the summary, in this order; empty parts are left out."""
+        every = (
+            BackgroundSection(
+                name="questions",
+                title="Questions",
+                items=tuple(self._form()),
+                one="question",
+                is_numbered=True,
+            ),
+            BackgroundSection(
+                name="unshown", title="Files not shown", items=self.unshown, one="file", tone="care"
+            ),
+            BackgroundSection(
+                name="changes", title="Code changes", items=(self.changes_note,), tone="care"
+            ),
+            BackgroundSection(
+                name="errors", title="Errors", items=self.errors, one="error", tone="bad"
+            ),
+            BackgroundSection(
+                name="warnings", title="Warnings", items=self.warnings, one="warning", tone="care"
+            ),
+            BackgroundSection(name="analysis", title="Analysis", items=(self.analysis,)),
+            BackgroundSection(
+                name="fixes",
+                title="Suggested fixes",
+                items=self.fixes,
+                one="suggestion",
+                is_numbered=True,
+            ),
+        )
+        return tuple(section for section in every if any(map(str.strip, section.items)))
+
+    def _form(self) -> Iterator[str]:
+        """The questions; where each is answered by its id, that comes first."""
+        by_id = is_typed(self.questions) and len(self.questions) > 1
+        for question in self.questions:
+            yield f"{question.id}: {question}" if by_id else str(question)
 
 
 def _text(value: object) -> str:
@@ -43,18 +128,14 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    listed = value if isinstance(value, list | tuple) else ()
-    return tuple(item for item in listed if isinstance(item, str))
+    return tuple(item for item in _listed(value) if isinstance(item, str))
 
 
-def _questions(value: object) -> tuple[FormQuestion, ...]:
-    listed = value if isinstance(value, list | tuple) else ()
-    return tuple(map(_question, listed))
+def _listed(value: object) -> list[object] | tuple[object, ...]:
+    return value if isinstance(value, list | tuple) else ()
 
 
-def _question(value: object) -> FormQuestion:
-    if not isinstance(value, Mapping):
-        return FormQuestion(text=str(value))
-    options = value.get("options")
-    offered = tuple(map(str, options)) if isinstance(options, list | tuple) else ()
-    return FormQuestion(text=str(value.get("question", "")), options=offered)
+def _sentences(value: object) -> Iterator[str]:
+    for item in _listed(value):
+        if isinstance(item, Mapping) and (sentence := _text(item.get("message"))):
+            yield sentence

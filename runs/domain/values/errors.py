@@ -37,6 +37,12 @@ class Refused(FaberError):
     code = "refused"
 
 
+class OnHold(Refused):
+    """This run was imported. An operator must resume it before anything of it happens here."""
+
+    code = "imported"
+
+
 class NotAllowed(Refused):
     """You may not do this."""
 
@@ -59,6 +65,18 @@ class InvalidAnswer(Refused):
     """That is not one of the options."""
 
     code = "invalid_response"
+
+
+class RoundLimit(InvalidAnswer):
+    """Changes were requested as often as the workflow allows."""
+
+    code = "round_limit"
+
+
+class NewerDatabase(FaberError):
+    """A newer version of FABER has upgraded this database."""
+
+    code = "newer_database"
 
 
 class Invalid(FaberError):

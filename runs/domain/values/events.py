@@ -49,6 +49,28 @@ class EventType(StrEnum):
     DIVERGENCE = "divergence"  # an executor claimed more than its step, and was refused
 
 
+# What executors may tell of their own work, each also by a short name; all else is the engine's.
+WORK: Mapping[EventType, tuple[str, ...]] = {
+    EventType.ARTIFACT_CREATE: ("artifact",),
+    EventType.ARTIFACT_MODIFY: (),
+    EventType.COMMIT_CREATE: ("commit",),
+    EventType.BRANCH_CREATE: ("branch",),
+    EventType.PR_CREATE: ("pull_request", "pr"),
+    EventType.PR_MERGE: (),
+    EventType.SPEC_GENERATE: ("spec",),
+    EventType.SPEC_VALIDATE: (),
+    EventType.TEST_RUN: ("test",),
+    EventType.DOCS_UPDATE: ("documentation", "docs"),
+    EventType.CHECKPOINT: (),
+}
+_BY_NAME = {name: kind for kind, short in WORK.items() for name in (kind.value, *short)}
+
+
+def of_work(name: str) -> EventType | None:
+    """The type of work that somebody means, if they mean one."""
+    return _BY_NAME.get("_".join(name.casefold().replace("-", " ").split()))
+
+
 # Spellings other writers used for the same thing; understood when read, never written.
 ALIASES: Mapping[str, EventType] = {
     "approval_requested": EventType.APPROVAL_REQUEST,

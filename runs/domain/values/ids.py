@@ -10,7 +10,7 @@ _NAME = r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _RUN_ID = re.compile(rf"{_NAME}/{_NAME}/{_UUID}")
 _REMOTE = re.compile(r"(?:^[^/@]+@[^:/]+:|^\w+://[^/]+/)(?P<org>[^/]+)/(?P<name>.+?)(?:\.git)?/?$")
-_WORK_ID = re.compile(r"[A-Za-z0-9_-]{1,50}")
+_WORK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
 def sanitise(name: str) -> str:
@@ -33,9 +33,8 @@ def make_request_id(at: datetime, random_bytes: bytes) -> str:
 
 def check_work_id(text: str) -> str:
     if text and not _WORK_ID.fullmatch(text):
-        raise Invalid(
-            [Problem("work_id", f"{text!r} is not a work id; use letters, digits, - and _ (1–50)")]
-        )
+        form = "use letters, digits, - and _ (1–50), beginning with a letter or digit"
+        raise Invalid([Problem("work_id", f"{text!r} is not a work id; {form}")])
     return text
 
 

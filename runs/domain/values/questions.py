@@ -1,11 +1,15 @@
 """What can be asked, which answers count, and what each makes the run do."""
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from runs.domain.values.errors import InvalidAnswer
+from runs.domain.values.forms.filling import Filled, fill
+from runs.domain.values.forms.questions import FormQuestion, is_typed
+from runs.domain.values.forms.texts import as_text, read_text
 
 
 class FeedbackType(StrEnum):
@@ -24,6 +28,11 @@ class FeedbackType(StrEnum):
     def takes_text(self) -> bool:
         """Whether people answer in their own words; options beside that only spare them."""
         return self is FeedbackType.CLARIFICATION
+
+    @property
+    def is_named_by_question(self) -> bool:
+        """Whether people know what it is about by the question, and not by the work."""
+        return self in (FeedbackType.CLARIFICATION, FeedbackType.SELECTION)
 
     @property
     def approves(self) -> bool:
@@ -58,10 +67,12 @@ class ItemKind(StrEnum):
     MUST = "must"
     SHOULD = "should"
     QUESTION = "question"
+    SUGGESTION = "suggestion"  # with the lines that should stand there instead
 
     @property
     def label(self) -> str:
-        return "Question" if self is ItemKind.QUESTION else f"{self.value.capitalize()} change"
+        asks_for_change = self in (ItemKind.MUST, ItemKind.SHOULD)
+        return f"{self.value.capitalize()}{' change' if asks_for_change else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +125,9 @@ _KNOWN = {
 }
 KNOWN_OPTIONS = tuple(_KNOWN.values())
 
+# What makes an answer a question, in whatever script; a Greek one looks like a semicolon.
+QUESTION_MARKS = "?\uff1f\u2047\u2048\u2049\u061f\ufe56\ufe16\u055e\u1367\u037e"
+
 _DEFAULTS: Mapping[FeedbackType, tuple[str, ...]] = {
     FeedbackType.APPROVAL: ("approve", "reject"),
     FeedbackType.CONFIRMATION: ("confirm", "cancel"),
@@ -150,17 +164,33 @@ def options_of(feedback_type: FeedbackType) -> tuple[Option, ...]:
 
 def known_action(name: str) -> Action | None:
     """The action an option's name carries by itself, if its name is one of ours."""
-    known = _KNOWN.get(name)
+    known = _known(name)
     return known.action if known else None
+
+
+def brings_fixes(name: str) -> bool:
+    """Whether choosing it means: do what the step itself suggested."""
+    return _known(name) is _KNOWN["fix"]
+
+
+def approves(name: str) -> bool:
+    """Whether it is the option that takes what is shown as it is."""
+    return _known(name) is _KNOWN["approve"]
+
+
+def _known(name: str) -> Option | None:
+    """The option of ours that people read in this name, however it is written."""
+    return _KNOWN.get(_normalise(name))
 
 
 def make_option(
     feedback_type: FeedbackType, name: str, *, action: Action | None = None, description: str = ""
 ) -> Option:
     """An option as an author names it; only a selection may leave an unknown name's action open."""
-    known = _KNOWN.get(name)
-    if known and action in (None, known.action):
-        return replace(known, description=description or known.description)
+    if known := _known(name):
+        if action not in (None, known.action):
+            raise ValueError(f"{name!r} always means {known.action.value}; choose another name")
+        return replace(known, value=name, description=description or known.description)
     if action is None:
         if feedback_type is not FeedbackType.SELECTION:
             raise ValueError(f"say which action the option {name!r} takes")
@@ -180,10 +210,16 @@ class Question:
     type: FeedbackType
     gate: Gate
     prompt: str
+    title: str = ""  # where the question itself names what is asked; empty: the run's title
+    is_template: bool = False  # the prompt has placeholders, which the run fills when it asks
     options: tuple[Option, ...] = ()
     context: Mapping[str, object] = field(default_factory=dict)
     reviewers: tuple[str, ...] = ()
     quorum: int = 1
+    max_rounds: int | None = None
+
+
+_LETS_GO_ON = (Action.CONTINUE, Action.RETRY, Action.SKIP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,12 +231,32 @@ class Choice:
     needs_words: bool = False
     skipped: bool = False
 
+    @property
+    def takes_quorum(self) -> bool:
+        """Whether as many must say so as must approve: whatever lets the run go on does."""
+        # Words that send a step back decide alone; a fix that was only suggested has none.
+        return self.action in _LETS_GO_ON or (self.action is Action.REVISE and not self.needs_words)
 
-def resolve(feedback_type: FeedbackType, options: Iterable[Option], text: str) -> Choice:
-    """Understand an answer by option, number, alias or unambiguous prefix; otherwise refuse."""
+
+def begins_a_round(chosen: Option | Choice) -> bool:
+    """Whether it sends the step back with words, so that the same is asked once more."""
+    return chosen.action is Action.REVISE and chosen.needs_words
+
+
+def resolve(
+    feedback_type: FeedbackType,
+    options: Iterable[Option],
+    answer: str | Mapping[str, object],
+    form: Sequence[FormQuestion] = (),
+) -> Choice:
+    """Understand an answer by option, number, alias or unambiguous prefix; otherwise refuse.
+
+    Where words are the answer they are held to the form, if its questions have types.
+    """
     offered = tuple(options)
     if feedback_type.takes_text:
-        return _free_text(offered, text)
+        return _free_text(offered, answer, form)
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     word = _normalise(text)
     for way in (_by_value, _by_number, _by_alias, _by_prefix):
         found = way(offered, word)
@@ -224,14 +280,30 @@ def named(text: str, options: Iterable[Option]) -> list[Option]:
     return next((found for found in ways if found), [])
 
 
-def _free_text(options: tuple[Option, ...], text: str) -> Choice:
-    if not text.strip():
-        raise InvalidAnswer("Write an answer; an empty one says nothing.", options=[])
+def _free_text(
+    options: tuple[Option, ...], answer: str | Mapping[str, object], form: Sequence[FormQuestion]
+) -> Choice:
+    if not isinstance(answer, str):
+        return Choice(response=_filled_in(form, fill(form, answer)), action=Action.ANSWER)
+    if not answer.strip():
+        raise InvalidAnswer("Answer at least one question.", options=[])
     # Only a whole answer can be an option here: words like "abort" are somebody's text.
     for option in options:
-        if _normalise(text) == _normalise(option.value):
+        if _normalise(answer) == _normalise(option.value):
             return Choice(response=option.value, action=option.action, skipped=True)
-    return Choice(response=text.strip(), action=Action.ANSWER)
+    if is_typed(form):
+        answer = _filled_in(form, read_text(form, answer))
+    return Choice(response=answer.strip(), action=Action.ANSWER)
+
+
+def _filled_in(form: Sequence[FormQuestion], filled: Filled) -> str:
+    """The values as they are put on record, or every problem with its place."""
+    if filled.problems:
+        raise InvalidAnswer(
+            "\n".join(str(problem) for problem in filled.problems),
+            problems=[{"place": each.place, "message": each.message} for each in filled.problems],
+        )
+    return as_text(form, filled.values)
 
 
 def _by_value(options: tuple[Option, ...], word: str) -> list[Option]:
@@ -239,8 +311,9 @@ def _by_value(options: tuple[Option, ...], word: str) -> list[Option]:
 
 
 def _by_number(options: tuple[Option, ...], word: str) -> list[Option]:
-    # isdecimal alone would let other scripts' digits through.
-    if word.isascii() and word.isdecimal() and 1 <= int(word) <= len(options):
+    # isdecimal alone would let other scripts' digits through, and a long one cannot be read.
+    is_number = len(word) <= 4 and word.isascii() and word.isdecimal()
+    if is_number and 1 <= int(word) <= len(options):
         return [options[int(word) - 1]]
     return []
 

@@ -24,6 +24,8 @@ WORDS_ARE_DATA = (
 _LONGEST_LABEL = 100
 _BRACKET = "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}\N{LEFT ANGLE BRACKET}"
 _BRACKET += "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}\N{MATHEMATICAL LEFT ANGLE BRACKET}"
+# Such as "## The step:", also where several stand one behind the other.
+_HEADING_MARKS = re.compile(r"(?<!\S)(?:#{1,6}(?:\s+|$))+")
 # However it is spaced or spelt: whoever reads it may be more generous than a parser.
 _LOOKS_LIKE_A_FENCE = re.compile(
     rf"(?:[{_BRACKET}]|&lt;?|&#0*60;?|&#x0*3c;?)(?=[\s\\/]*faber[\s_.-]*words)", re.IGNORECASE
@@ -59,6 +61,17 @@ def one_line(words: str, most: int = 300) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def shortened(text: str, most: int) -> str:
+    """The text as it is, cut to its length."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def tame(words: str, most: int) -> str:
+    """Somebody's words as a part of a sentence of ours: no line, heading, code or fence begins."""
+    line = _HEADING_MARKS.sub("", one_line(words, most))
+    return _LOOKS_LIKE_A_FENCE.sub("[", line.replace("`", "'").replace("~~~", "~"))
+
+
 def _shows(char: str) -> bool:
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs")
 
@@ -85,33 +98,40 @@ def _label(value: str) -> str:
 # Every text inside plain JSON
 
 
-def scrubbed(value: object, scrub: Scrub) -> object:
-    """The value with `scrub` applied to its texts, each seen behind the name it goes by."""
+def scrubbed(value: object, scrub: Scrub, *, names: bool = True) -> object:
+    """The value with `scrub` applied to its texts, each seen behind the name it goes by.
+
+    Without names a text is judged by itself: in what we write a `token` may be a token's name.
+    """
     # All at once first: most values have nothing to scrub, and a call for each text is slow.
     texts: list[str] = []
-    _collect(value, "", texts)
+    _collect(value, "", texts, names=names)
     every = "\n".join(texts)
-    return _walk(value, "", scrub) if texts and scrub(every) != every else value
+    return _walk(value, "", scrub, names=names) if texts and scrub(every) != every else value
 
 
-def _collect(value: object, name: str, texts: list[str]) -> None:
+def _collect(value: object, name: str, texts: list[str], *, names: bool) -> None:
     if isinstance(value, str):
-        texts.append(_named(name, value))
+        texts.append(_named(name if names else "", value))
     elif isinstance(value, dict):
         for key, inner in value.items():
-            _collect(inner, key, texts)
+            texts.append(str(key))
+            _collect(inner, str(key), texts, names=names)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _collect(inner, "", texts)
+            _collect(inner, "", texts, names=names)
 
 
-def _walk(value: object, name: str, scrub: Scrub) -> object:
+def _walk(value: object, name: str, scrub: Scrub, *, names: bool) -> object:
     if isinstance(value, str):
-        return _scrub_named(value, name, scrub)
+        return _scrub_named(value, name, scrub) if names else scrub(value)
     if isinstance(value, dict):
-        return {key: _walk(inner, key, scrub) for key, inner in value.items()}
+        return {
+            scrub(str(key)): _walk(inner, str(key), scrub, names=names)
+            for key, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_walk(inner, "", scrub) for inner in value]
+        return [_walk(inner, "", scrub, names=names) for inner in value]
     return value
 
 

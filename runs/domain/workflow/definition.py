@@ -1,5 +1,6 @@
 """A workflow as its author wrote it: values only, checked when they are read."""
 
+import shlex
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -105,17 +106,30 @@ class Step(Value):
     approval_type: FeedbackType | None = None
     confirm: bool = False
     artifact: str | None = None
+    question: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     options: tuple[StepOption, ...] = ()
+    max_rounds: Annotated[int, Field(ge=1)] | None = None  # of changes; None: as many as it takes
     result_handling: ResultHandling = ResultHandling()
-    reviewers: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] | None = None  # None: the project's; an empty list is refused
     quorum: Annotated[int, Field(ge=1)] = 1
     on_crash: Literal["retry", "ask"] = "retry"
     agent: Agent | None = None
     evidence: tuple[Evidence, ...] = ()
+    paths: tuple[str, ...] = ()  # globs of the files it is to touch; others are marked
 
     @property
     def title(self) -> str:
         return self.name or self.id
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The words of its command; raises ValueError when its quotes do not match."""
+        return tuple(shlex.split(self.run)) if isinstance(self.run, str) else self.run or ()
+
+    @property
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """Everything that is started for it, but for agents."""
+        return (self.argv, *(piece.command for piece in self.evidence if piece.command))
 
     @property
     def is_for_agent(self) -> bool:
@@ -169,3 +183,4 @@ class Workflow(Value):
     result_handling: ResultHandling = ResultHandling()
     agent: Agent | None = None  # for the steps that name none
     worktree: bool | None = None  # each run in a git worktree of its own
+    paths: tuple[str, ...] = ()  # globs of the files that its steps are to touch

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from runs.domain.responses.results import Result, refuted
+from runs.domain.workflow.commands import fill_words
 from runs.domain.workflow.definition import Evidence
 from runs.domain.workflow.placeholders import fill_text
 from runs.domain.workflow.problems import Notes, place_of
@@ -61,7 +62,7 @@ def filled(pieces: Iterable[Evidence], known: Mapping[str, object]) -> tuple[Evi
             update={
                 "artifact": piece.artifact and fill_text(piece.artifact, known),
                 "file": piece.file and fill_text(piece.file, known),
-                "command": piece.command and tuple(fill_text(w, known) for w in piece.command),
+                "command": piece.command and fill_words(piece.command, known),
             }
         )
         for piece in pieces

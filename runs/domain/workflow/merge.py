@@ -78,6 +78,7 @@ def make_plan(
         autonomy=settled,
         phases=tuple(selected),
         worktree=_nearest((workflow.worktree for workflow in chain), None),
+        paths=tuple(dict.fromkeys(glob for workflow in chain for glob in workflow.paths)),
     )
     return MergedPlan(plan=plan, warnings=tuple(notes.warnings))
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 # Doubled braces count only around a name: JSON and template text is full of bare ones.
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"\{\{(?P<literal>[A-Za-z_][\w-]*)\}\}|\{(?P<name>[A-Za-z_][\w-]*)\}",
 )
 
@@ -25,7 +25,7 @@ def fill_arguments(
 
 def fill_text(text: str, known: Mapping[str, object]) -> str:
     """The text with what is known filled in; an unknown placeholder stays as written."""
-    return _PLACEHOLDER.sub(lambda match: _replacement(match, known), text)
+    return PLACEHOLDER.sub(lambda match: _replacement(match, known), text)
 
 
 def _fill(
@@ -37,10 +37,10 @@ def _fill(
         return [_fill(v, known, f"{place}[{i}]", missing) for i, v in enumerate(value)]
     if not isinstance(value, str):
         return value
-    for match in _PLACEHOLDER.finditer(value):
+    for match in PLACEHOLDER.finditer(value):
         if match["name"] and match["name"] not in known:
             missing.setdefault(match["name"], place)
-    whole = _PLACEHOLDER.fullmatch(value)
+    whole = PLACEHOLDER.fullmatch(value)
     if whole and whole["name"] in known:
         return known[whole["name"]]
     return fill_text(value, known)
@@ -51,5 +51,8 @@ def _replacement(match: re.Match[str], known: Mapping[str, object]) -> str:
         return f"{{{match['literal']}}}"
     if match["name"] not in known:
         return match[0]
-    value = known[match["name"]]
+    return as_text(known[match["name"]])
+
+
+def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

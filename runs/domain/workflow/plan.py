@@ -53,6 +53,7 @@ class Plan(Value):
     autonomy: Autonomy = Autonomy()
     phases: tuple[PlannedPhase, ...] = ()
     worktree: bool | None = None  # None: the project decides
+    paths: tuple[str, ...] = ()  # globs of the files that any step may touch
 
     @classmethod
     def read(cls, document: object) -> "Plan":
@@ -70,6 +71,12 @@ class Plan(Value):
     @cached_property
     def step_keys(self) -> tuple[str, ...]:
         return tuple(unit.key for unit in self.units if not unit.is_hook)
+
+    @cached_property
+    def meant_paths(self) -> tuple[str, ...]:
+        """Globs of all files that the plan is to touch; none when nobody said which."""
+        of_steps = (glob for unit in self.units for glob in unit.step.paths)
+        return tuple(dict.fromkeys([*self.paths, *of_steps]))
 
     def progress(self, position: int) -> Progress:
         """How far a run has come that stands before the unit at this position."""

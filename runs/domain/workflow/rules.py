@@ -1,7 +1,15 @@
 """The rules between a workflow's keys, which no key can break alone."""
 
 from runs.domain.values.phases import Phase
-from runs.domain.values.questions import Action, FeedbackType, make_option
+from runs.domain.values.questions import (
+    Action,
+    FeedbackType,
+    Option,
+    known_action,
+    make_option,
+    options_of,
+)
+from runs.domain.workflow.commands import IN_A_SCRIPT, names_in, scripts_in
 from runs.domain.workflow.old_files import AGENT_KEYS, given, ways_to_execute
 from runs.domain.workflow.problems import (
     Notes,
@@ -15,7 +23,7 @@ from runs.domain.workflow.problems import (
 
 BOUNDARIES = tuple(f"{side}_{phase}" for phase in Phase for side in ("pre", "post"))
 
-_ASKING_KEYS = ("approval_type", "options", "reviewers", "quorum")
+_ASKING_KEYS = ("approval_type", "options", "question", "max_rounds")
 _HOOK_NEEDS = {"document": "path", "script": "path", "skill": "skill", "prompt": "prompt"}
 
 
@@ -34,7 +42,7 @@ def check_rules(document: dict[str, object], notes: Notes) -> None:
 
 
 def _check_step(step: dict[str, object], place: str, notes: Notes) -> None:
-    for rule in (_one_way, _run_says_something, _agent, _quorum, _selection, _options):
+    for rule in _STEP_RULES:
         rule(step, place, notes)
     if step.get("agent") and not any(given(step, key) for key in AGENT_KEYS):
         notes.warn(place_of(place, "agent"), "has no effect without prompt, command or skill")
@@ -56,6 +64,20 @@ def _run_says_something(step: dict[str, object], place: str, notes: Notes) -> No
     run = step.get("run")
     if run == [] or (isinstance(run, list) and run[0] == ""):
         notes.refuse(place_of(place, "run"), "must name a program")
+
+
+def _scripts(step: dict[str, object], place: str, notes: Notes) -> None:
+    """A value inside a script could be any command; nothing quotes it there."""
+    pieces = step.get("evidence")
+    commands = [("run", step.get("run"))]
+    for index, piece in enumerate(pieces if isinstance(pieces, list) else []):
+        if isinstance(piece, dict):
+            commands.append((place_of("evidence", index, "command"), piece.get("command")))
+    for where, command in commands:
+        if isinstance(command, list) and all(isinstance(word, str) for word in command):
+            for at in sorted(scripts_in(command)):
+                for name in names_in(command[at], is_script=True)[:1]:
+                    notes.refuse(place_of(place, where, at), IN_A_SCRIPT.format(name=name))
 
 
 def _agent(holder: dict[str, object], place: str, notes: Notes) -> None:
@@ -98,6 +120,23 @@ def _options(step: dict[str, object], place: str, notes: Notes) -> None:
             seen.add(name)
 
 
+def _rounds(step: dict[str, object], place: str, notes: Notes) -> None:
+    """A limit of rounds limits nothing where nobody is offered to ask for changes."""
+    if "max_rounds" not in step:
+        return
+    asked, own = _feedback_type(step), step.get("options")
+    offered = own if isinstance(own, list) else [{"value": o.value} for o in _usual(asked)]
+    names = [(o.get("value"), o.get("action")) for o in offered if isinstance(o, dict)]
+    if not any(Action.REVISE in (action, known_action(str(name))) for name, action in names):
+        notes.warn(
+            place_of(place, "max_rounds"), "has no effect without the option request_changes"
+        )
+
+
+def _usual(asked: FeedbackType | None) -> tuple[Option, ...]:
+    return options_of(asked) if asked else ()
+
+
 def _feedback_type(step: dict[str, object]) -> FeedbackType | None:
     named = step.get("approval_type")
     if named is None:
@@ -106,13 +145,18 @@ def _feedback_type(step: dict[str, object]) -> FeedbackType | None:
 
 
 def _known_action(asked: FeedbackType, name: str, action: object, place: str, notes: Notes) -> None:
-    if action is not None:
-        return  # a wrong one is refused at its own place
+    if action is not None and action not in list(Action):
+        return  # refused at its own place
     try:
-        make_option(asked, name)
+        make_option(asked, name, action=Action(str(action)) if action else None)
     except ValueError as error:
-        actions = ", ".join(Action)
-        notes.refuse(place, f"{error} ({actions})")
+        said = str(error) if action else f"{error} ({', '.join(Action)})"
+        notes.refuse(place, said)
+
+
+_STEP_RULES = (
+    *(_one_way, _run_says_something, _agent, _quorum, _selection, _options, _rounds, _scripts),
+)
 
 
 def _gated(document: dict[str, object]) -> frozenset[str]:

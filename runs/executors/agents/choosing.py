@@ -1,7 +1,10 @@
 """Finds out which agent executes a step: the workflow's, else the project's, else the site's."""
 
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from runs.domain.workflow import agents
 from runs.domain.workflow.agents import Kind
@@ -41,6 +44,29 @@ def choose(step: Step, rules: Rules) -> Chosen:
     if kind not in _DEFAULTS:
         raise ValueError(f"No agent is set up: {named_by} names no command.")
     return Chosen(kind=kind, command=_DEFAULTS[kind], named_by=named_by)
+
+
+def missing(chosen: Chosen, workspace: Path) -> str:
+    """A sentence for whoever can install the agent's program; empty when it is there."""
+    program = chosen.command[0] if chosen.command else ""
+    # A path is looked up where the program starts, which is not where this process stands.
+    place = str(workspace / program) if "/" in program else program
+    if shutil.which(place, path=os.environ.get("PATH", os.defpath)):
+        return ""
+    otherwise = f"set {SITE}" if chosen.named_by == SITE else f"change {chosen.named_by}"
+    return f"Agent `{program}` is not installed. Install it or {otherwise}."
+
+
+def missing_for(steps: Iterable[Step], rules: Rules, workspace: Path) -> list[str]:
+    """The same for all agents that these steps would be given to, each once."""
+    told: dict[str, None] = {}
+    for step in steps:
+        if step.is_for_agent:
+            try:
+                told[missing(choose(step, rules), workspace)] = None
+            except ValueError as error:
+                told[str(error)] = None
+    return [sentence for sentence in told if sentence]
 
 
 def kind_for(step: Step, rules: Rules) -> str:

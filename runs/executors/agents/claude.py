@@ -8,7 +8,7 @@ from dataclasses import replace
 from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.responses.schema import SKILL_RESPONSE
-from runs.domain.values.redaction import redact
+from runs.domain.values.secrets.redaction import redact
 from runs.executors.agents.adapters import Call, Said, has, session_name
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import agent_answer, last_envelope, opened, words_of_error

@@ -16,6 +16,7 @@ SKIPPED = (
     "The questions were left unanswered on purpose: decide as well as you can, and hand back a "
     "`warning` that names what nobody answered."
 )
+FIXES = "The answer was to apply these fixes, which an earlier attempt of this step suggested:"
 DISPOSITIONS = """\
 Say in `details.dispositions` what became of each comment, such as
 `[{"item": 1, "disposition": "done"}, {"item": 2, "disposition": "declined", "reason": "…"}]`."""
@@ -43,6 +44,10 @@ def _parts(feedback: Mapping[str, object], mark: str) -> Iterator[str]:
         yield f"Response:\n\n{fenced(response, mark=mark, **labels)}"
     if comment := feedback.get("comment"):
         yield f"Comment:\n\n{fenced(str(comment), mark=mark, **labels)}"
+    fixes = feedback.get("suggested_fixes")
+    if isinstance(fixes, list) and fixes:
+        listed = "\n".join(f"{number}. {fix}" for number, fix in enumerate(fixes, start=1))
+        yield f"{FIXES}\n\n{fenced(listed, mark=mark, author='this step, before')}"
     items = feedback.get("items")
     remarks = [item for item in (items if isinstance(items, list) else []) if item]
     for number, item in enumerate(remarks, start=1):

@@ -1,16 +1,16 @@
 """Starts the agent a step is for, and once more when it does not know its session any more."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePath
 from uuid import NAMESPACE_URL, uuid5
 
 from runs.domain.responses.results import Result, failure
 from runs.domain.workflow.agents import Kind
 from runs.executors.agents.adapters import Adapter, Call
-from runs.executors.agents.choosing import Chosen, choose
+from runs.executors.agents.choosing import Chosen, choose, missing
 from runs.executors.agents.claude import Claude
 from runs.executors.agents.codex import Codex
 from runs.executors.agents.plain import Plain
@@ -94,7 +94,8 @@ def _launched(chosen: Chosen, call: Call, order: Order, rules: Rules, watcher: W
     said = adapter.said(outcome.stdout)
     # One that was ended early did not tell its session, and can still be asked on in it.
     session = said.session or call.session or call.new_session
-    return replace(outcome, session=session, usage=said.usage)
+    told = said.usage or {"agent": PurePath(chosen.command[0]).name}
+    return replace(outcome, session=session, usage=told)
 
 
 def _read(adapter: Adapter, order: Order, finished: Finished) -> Result:
@@ -108,19 +109,15 @@ def _noted(outcome: Outcome, note: str) -> Outcome:
 
 def _missing(chosen: Chosen, order: Order) -> Result | None:
     """Say what a person needs to know to get the program started, before it is tried in vain."""
-    program = chosen.command[0] if chosen.command else ""
-    searched = os.environ.get("PATH", os.defpath)
-    # A path is looked up where the program starts, which is not where this process stands.
-    place = str(order.workspace / program) if "/" in program else program
-    if not order.workspace.is_dir() or shutil.which(place, path=searched):
+    told = missing(chosen, order.workspace) if order.workspace.is_dir() else ""
+    if not told:
         return None
-    if "/" in program:
-        where = f"There is no program at {place}"
-    else:
-        where = f"It was looked for in {', '.join(searched.split(os.pathsep))}"
+    program = chosen.command[0] if chosen.command else ""
+    searched = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    where = str(order.workspace / program) if "/" in program else ", ".join(searched)
     return failure(
-        f"The agent's program {program!r} was not found; {chosen.named_by} names it.",
-        errors=[f"{where}."],
+        told,
+        errors=[f"Searched: {where}"],
         suggested_fixes=[
             f"Install {program} for the account that runs the worker, "
             f"or name another program in {chosen.named_by}."

@@ -27,7 +27,7 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         _check(options)
-        run = find_run(options["run"])
+        run = find_run(options["run"], seen_by=None)
         if options["diff"]:
             return self._difference(run, *options["diff"])
         number = _number(run) if options["package"] is None else options["package"]

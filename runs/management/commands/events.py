@@ -16,7 +16,7 @@ class Command(FaberCommand):
         parser.add_argument("--after", type=int, default=0, metavar="N", help="only later events")
 
     def reply(self, **options: Any) -> Reply:
-        run = find_run(options["run"])
+        run = find_run(options["run"], seen_by=None)
         told = Event.objects.filter(run=run, number__gt=options["after"]).order_by("number")
         documents: list[dict[str, object]] = list(told.values_list("document", flat=True))
         return Reply(

@@ -3,7 +3,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from runs.accounts import users
+from runs.chain import entries
 from runs.domain.values.events import timestamp
+from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply
 
 
@@ -14,5 +16,7 @@ class Command(FaberCommand):
         parser.add_argument("name", metavar="NAME")
 
     def reply(self, **options: Any) -> Reply:
-        url, expires_at = users.login_link(users.find(options["name"]))
+        user = users.find(options["name"])
+        url, expires_at = users.login_link(user)
+        entries.rule(identity.cli_actor(), f"made a sign-in link for {user.get_username()}")
         return Reply(document={"url": url, "expires_at": timestamp(expires_at)}, text=url)

@@ -4,7 +4,8 @@ from typing import Any
 from django import forms
 from django.core.management.base import CommandParser
 
-from runs.accounts import permissions
+from runs.accounts import forwarding, permissions
+from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.ids import check_project
 from runs.models import Project
@@ -31,19 +32,34 @@ class Command(FaberCommand):
             metavar="KEY=VALUE",
             help=f"{', '.join(KEYS)}; several names separated by commas, nothing takes it back",
         )
+        parser.add_argument(
+            "--webhook-secret",
+            action="store_true",
+            help="make a secret for forwarding its comments and show it once",
+        )
 
     def reply(self, **options: Any) -> Reply:
         wanted: list[str] = options["set"]
         if not options["name"]:
-            if wanted:
+            if wanted or options["webhook_secret"]:
                 raise Invalid([Problem("NAME", "say whose settings to change, as ORG/NAME")])
             return self._listed()
         if wanted:
-            permissions.check_may_operate(identity.cli_actor())
-            _change(options["name"], _pairs(wanted))
-        project = settings.find(options["name"])
+            actor = identity.cli_actor()
+            permissions.check_may_operate(actor)
+            _change(options["name"], _pairs(wanted), actor)
+        project = settings.find(options["name"], seen_by=None)
+        if options["webhook_secret"]:
+            return self._new_secret(project)
         shape = settings.shape(project)
         return Reply(document=shape, text=_card(shape))
+
+    def _new_secret(self, project: Project) -> Reply:
+        permissions.check_may_operate(identity.cli_actor())
+        secret = forwarding.renew(project)
+        self.say(f"Deliveries to {forwarding.address_of(project)} are signed with this secret.")
+        self.say("It is shown once, and any earlier secret of the project has ended.")
+        return Reply(document={"name": project.name, "webhook_secret": secret}, text=secret)
 
     def _listed(self) -> Reply:
         shapes = [settings.shape(project) for project in Project.objects.order_by("name")]
@@ -76,11 +92,11 @@ def _pairs(wanted: list[str]) -> dict[str, str]:
     return pairs
 
 
-def _change(name: str, pairs: Mapping[str, str]) -> None:
+def _change(name: str, pairs: Mapping[str, str], actor: Actor) -> None:
     """All of it or nothing; a project that nobody knows yet is made with its folder."""
     known = Project.objects.filter(name__iexact=name).first()
     if known is None and not pairs.get("workspace"):
-        settings.find(name)  # says that there is none
+        settings.find(name, seen_by=None)  # says that there is none
     project = known or Project(name=check_project(name))
     form = ProjectForm(_filled_in(ProjectForm(project=project), pairs), project=project)
     if not form.is_valid():
@@ -91,8 +107,8 @@ def _change(name: str, pairs: Mapping[str, str]) -> None:
         )
     if known is None:
         Project.objects.get_or_create(name=project.name)
-        form.instance = settings.find(name)
-    form.change()
+        form.instance = settings.find(name, seen_by=None)
+    form.change(actor)
 
 
 def _filled_in(form: ProjectForm, pairs: Mapping[str, str]) -> dict[str, Any]:

@@ -14,5 +14,5 @@ class Command(FaberCommand):
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
 
     def reply(self, **options: Any) -> Reply:
-        state = state_json.state_of(find_run(options["run"]))
+        state = state_json.state_of(find_run(options["run"], seen_by=None))
         return Reply(document=state, text=as_text(state))

@@ -1,8 +1,11 @@
+import sys
+import time
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils.dateparse import parse_datetime
 
+from runs.domain.values.status import RunStatus
 from runs.engine import turns
 from runs.engine.find import find_run
 from runs.engine.turns import TurnWait
@@ -10,8 +13,18 @@ from runs.models import Run
 from runs.record import run_json
 from runs.terminal import layout
 from runs.terminal.console import FaberCommand, Reply
+from runs.terminal.watching import following_for
 
 NEWEST = 20
+LOOK_SECONDS = 0.5
+
+
+def _is_going_on(run: Run | None) -> bool:
+    if run:
+        run.refresh_from_db()
+        return not run.state.is_stopped
+    newest = Run.objects.values_list("status", flat=True)[:NEWEST]
+    return any(not RunStatus(status).is_stopped for status in newest)
 
 
 class Command(FaberCommand):
@@ -19,10 +32,34 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", nargs="?", metavar="RUN", help="an id, a prefix or `latest`")
+        parser.add_argument(
+            "--watch", action="store_true", help="follow until nothing runs any more, or Ctrl-C"
+        )
 
     def reply(self, **options: Any) -> Reply:
-        if options["run"]:
-            run = find_run(options["run"])
+        # What is watched stays the same, also when `latest` becomes another.
+        run = find_run(options["run"], seen_by=None) if options["run"] else None
+        if options["watch"]:
+            with following_for(self.say) as follow:
+                while _is_going_on(run):
+                    follow(self._lines(run))
+                    time.sleep(LOOK_SECONDS)
+        return self._reply(run)
+
+    def _lines(self, run: Run | None) -> list[str]:
+        text = self._reply(run).text if sys.stderr.isatty() else self._plainly(run)
+        return text.split("\n")
+
+    def _plainly(self, run: Run | None) -> str:
+        """A line for each run that says what changes: its status, how far it is, its step."""
+        runs = [run] if run else list(Run.objects.select_related("project")[:NEWEST])
+        for each in runs:
+            each.refresh_from_db()
+        return "\n".join(map(layout.run_line, run_json.run_shapes(runs)))
+
+    def _reply(self, run: Run | None) -> Reply:
+        if run:
+            run.refresh_from_db()
             shape, wait = run_json.run_shape(run), turns.wait_of(run)
             card = layout.run_card(shape, waits=wait.in_full if wait else "")
             return Reply(document=shape, text=card)
@@ -36,7 +73,7 @@ class Command(FaberCommand):
     def _table(self, runs: list[Run], shapes: list[dict[str, Any]]) -> str:
         waits = [turns.wait_of(run) for run in runs]
         return layout.columns(
-            ("RUN", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"),
+            ("RUN", "TITLE", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"),
             [self._row(shape, wait) for shape, wait in zip(shapes, waits, strict=True)],
             colour=self.in_colour,
         )
@@ -45,10 +82,11 @@ class Command(FaberCommand):
         began = parse_datetime(shape["created_at"])
         return (
             shape["run_id"].rpartition("/")[2][:8],
+            layout.one_line(shape["title"], layout.TITLE),
             shape["project"],
             shape["work_id"] or "",
             shape["workflow_id"],
-            layout.words(shape["status"]),
+            layout.words("rejected" if shape["outcome"] == "rejected" else shape["status"]),
             f"{shape['progress']['done']}/{shape['progress']['total']}",
             layout.age(began) if began else "",
             wait.in_short if wait else layout.step_of(shape),

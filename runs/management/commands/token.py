@@ -1,16 +1,19 @@
 import argparse
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from runs.accounts import tokens, users
+from runs.accounts import permissions, tokens, users
+from runs.chain import entries
 from runs.domain.values.actors import Role, Scope
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.events import timestamp
 from runs.models import AccessToken
-from runs.terminal import layout
+from runs.pages.projects import settings
+from runs.terminal import identity, layout
 from runs.terminal.console import FaberCommand, Reply
 
 MOST_DAYS = 3650
@@ -27,6 +30,13 @@ class Command(FaberCommand):
         create.add_argument("--scope", choices=scopes, required=True)
         create.add_argument("--user", metavar="U", help="the account it acts for")
         create.add_argument(
+            *("--project", "-p"),
+            action="append",
+            default=[],
+            metavar="P",
+            help="a project it is for, and then for no other; may be said again",
+        )
+        create.add_argument(
             "--days", type=int, metavar="N", help="how long it works; default: ever"
         )
         actions.add_parser("list", help="show every token, never its secret")
@@ -42,6 +52,7 @@ class Command(FaberCommand):
                 return self._create(options)
             case "revoke":
                 token = tokens.revoke(options["name"])
+                entries.rule(identity.cli_actor(), f"revoked the token {token.name}")
                 return Reply(document=_shape(token), text=f"Token {token.name} is revoked.")
             case _:
                 return self._list()
@@ -56,17 +67,21 @@ class Command(FaberCommand):
             scope=Scope(options["scope"]),
             user=user,
             expires_at=timezone.now() + timedelta(days=days) if days else None,
+            projects=[settings.find(name, seen_by=None) for name in options["project"]],
         )
-        if not tokens.may_act(tokens.actor_of(token)):
+        if not permissions.may_act(tokens.actor_of(token)):
             self.say(f"{options['user']} is a {Role.VIEWER}, so this token only reads.")
         self.say("This is shown once; only its hash is kept.")
-        document = {key: _shape(token)[key] for key in ("name", "scope", "user")}
+        shape = _shape(token)
+        entries.rule(identity.cli_actor(), f"made the token {token.name}: {_told(shape)}")
+        kept = ("name", "scope", "user", *(("projects",) if token.is_bound else ()))
+        document = {key: shape[key] for key in kept}
         return Reply(document={**document, "token": secret}, text=secret)
 
     def _list(self) -> Reply:
-        known = list(AccessToken.objects.select_related("user"))
-        rows = [(t.name, t.scope, t.user or "", _state(t), _used(t)) for t in known]
-        header = ("NAME", "SCOPE", "USER", "STATE", "LAST USED")
+        known = list(AccessToken.objects.select_related("user").prefetch_related("projects"))
+        rows = [(t.name, t.scope, t.user or "", _bound(t), _state(t), _used(t)) for t in known]
+        header = ("NAME", "SCOPE", "USER", "PROJECTS", "STATE", "LAST USED")
         return Reply(
             document={"items": [_shape(token) for token in known], "next_cursor": None},
             text=layout.columns(header, rows, colour=self.in_colour)
@@ -83,6 +98,15 @@ def _state(token: AccessToken) -> str:
     return f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "valid"
 
 
+def _told(shape: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {shape[key]}" for key in ("scope", "user", "projects") if shape[key])
+
+
+def _bound(token: AccessToken) -> str:
+    names = ", ".join(str(project) for project in token.projects.all())
+    return names or ("none any more" if token.is_bound else "any")
+
+
 def _used(token: AccessToken) -> str:
     return f"{layout.age(token.last_used_at)} ago" if token.last_used_at else "never"
 
@@ -92,6 +116,7 @@ def _shape(token: AccessToken) -> dict[str, object]:
         "name": token.name,
         "scope": token.scope,
         "user": token.user.get_username() if token.user else None,
+        "projects": [project.name for project in token.projects.all()] if token.is_bound else None,
         "created_at": timestamp(token.created_at),
         "expires_at": timestamp(token.expires_at) if token.expires_at else None,
         "last_used_at": timestamp(token.last_used_at) if token.last_used_at else None,

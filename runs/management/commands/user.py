@@ -1,37 +1,92 @@
+import argparse
 from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from runs.accounts import users
+from runs.accounts import github_links, users
+from runs.accounts.github_links import Linked
+from runs.chain import entries
 from runs.domain.values.actors import Role
 from runs.domain.values.errors import Invalid, Problem
-from runs.terminal import inputs
+from runs.terminal import identity, inputs, layout
 from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Create an account."
+    help = "Create accounts, and link them to GitHub."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("do", choices=["create"], metavar="create")
-        parser.add_argument("name", metavar="NAME")
+        actions = parser.add_subparsers(
+            dest="do", required=True, metavar="create | link | unlink | links"
+        )
+        create = actions.add_parser("create", help="make an account")
+        create.add_argument("name", metavar="NAME")
         roles = [role.value for role in Role]
-        parser.add_argument("--role", choices=roles, default="reviewer", help="default: reviewer")
-        parser.add_argument(
+        create.add_argument("--role", choices=roles, default="reviewer", help="default: reviewer")
+        create.add_argument(
             "--password-stdin", action="store_true", help="read a password from standard input"
         )
+        link = actions.add_parser("link", help="let a GitHub login act with an account's rights")
+        unlink = actions.add_parser("unlink", help="end that")
+        for action in (link, unlink):
+            action.add_argument("name", metavar="NAME")
+            action.add_argument("login", metavar="LOGIN", help="on GitHub")
+        actions.add_parser("links", help="show which GitHub login is whose")
+        for action in actions.choices.values():
+            # After the action too, where people write it.
+            action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
 
     def reply(self, **options: Any) -> Reply:
-        role = Role(options["role"])
-        password = _password() if options["password_stdin"] else None
-        name = users.create(options["name"], role=role, password=password).get_username()
-        hint = "" if password else f" `faber login-link {name}` signs it in."
+        match options["do"]:
+            case "create":
+                return _created(options)
+            case "link":
+                linked = github_links.link(users.find(options["name"]), options["login"])
+                _tell(f"linked {linked.login} on GitHub to the account {linked.name}")
+                said = f"{linked.login} on GitHub is linked to the account {linked.name}."
+                return Reply(document=_shape(linked), text=said)
+            case "unlink":
+                user, login = users.find(options["name"]), options["login"]
+                github_links.unlink(user, login)
+                name = user.get_username()
+                _tell(f"ended the link of {login} on GitHub to {name}")
+                said = f"{login} on GitHub is not linked to {name} any more."
+                return Reply(document={"name": name, "github_login": login}, text=said)
+            case _:
+                return self._links()
+
+    def _links(self) -> Reply:
+        links = github_links.links()
+        rows = [(linked.name, linked.login, linked.number) for linked in links]
+        header = ("ACCOUNT", "GITHUB LOGIN", "GITHUB ID")
         return Reply(
-            document={"name": name, "role": role.value},
-            text=f"Account {name} is made, role {role.value}.{hint}",
+            document={"items": [_shape(linked) for linked in links], "next_cursor": None},
+            text=layout.columns(header, rows, colour=self.in_colour)
+            if rows
+            else "No account is linked to GitHub.",
         )
+
+
+def _created(options: dict[str, Any]) -> Reply:
+    role = Role(options["role"])
+    password = _password() if options["password_stdin"] else None
+    name = users.create(options["name"], role=role, password=password).get_username()
+    _tell(f"made the account {name}, role {role.value}")
+    hint = "" if password else f" `faber login-link {name}` signs it in."
+    return Reply(
+        document={"name": name, "role": role.value},
+        text=f"Account {name} is made, role {role.value}.{hint}",
+    )
+
+
+def _tell(what: str) -> None:
+    entries.rule(identity.cli_actor(), what)
+
+
+def _shape(linked: Linked) -> dict[str, object]:
+    return {"name": linked.name, "github_login": linked.login, "github_id": linked.number}
 
 
 def _password() -> str:

@@ -14,7 +14,7 @@ class Command(FaberCommand):
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
 
     def reply(self, **options: Any) -> Reply:
-        run = find_run(options["run"])
+        run = find_run(options["run"], seen_by=None)
         verdict = conformance.verdict_of(run)
         refused = [
             f"refused at {each.key}, attempt {each.attempt}: {'; '.join(each.claims)}"

@@ -3,6 +3,7 @@ from typing import Any, cast
 
 from django import forms
 
+from runs.accounts.membership import Sight
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.pages.lists import listing
@@ -11,16 +12,10 @@ from runs.pages.lists.listing import RunFilter
 PERIODS = {"1": "Last day", "7": "Last week", "30": "Last 30 days", "90": "Last 90 days"}
 
 
-def _menu(every: str, names: Iterable[str]) -> list[tuple[str, str]]:
-    return [("", every), *((name, name) for name in names)]
-
-
-def ask_once(form: forms.Form) -> None:
-    """Read the menus of a form from the database now, and not again at every use."""
-    for field in form.fields.values():
-        if isinstance(field, forms.ChoiceField):
-            offered = cast("Iterable[tuple[str, str]]", field.choices)
-            field.choices = list(offered)
+def offer(form: forms.Form, menu: str, every: str, names: Iterable[str]) -> None:
+    """Fill a menu with what whoever looks may choose from."""
+    field = cast("forms.ChoiceField", form.fields[menu])
+    field.choices = [("", every), *((name, name) for name in names)]
 
 
 def search_field(placeholder: str) -> forms.CharField:
@@ -33,24 +28,24 @@ def search_field(placeholder: str) -> forms.CharField:
 class SearchForm(forms.Form):
     """What the list of runs is narrowed by; a value nobody knows narrows nothing."""
 
-    q = search_field("Run, work id, project or workflow")
+    q = search_field("Title, work id, project or workflow")
     status = forms.ChoiceField(
         required=False, choices=[(s.value, s.label) for s in RunStatus], widget=forms.HiddenInput
     )
     project = forms.ChoiceField(
         label="Project",
         required=False,
-        choices=lambda: _menu("Every project", listing.projects()),
+        choices=(),
     )
     workflow = forms.ChoiceField(
         label="Workflow",
         required=False,
-        choices=lambda: _menu("Every workflow", listing.workflows()),
+        choices=(),
     )
     by = forms.ChoiceField(
         label="Started by",
         required=False,
-        choices=lambda: _menu("Anyone", listing.starters()),
+        choices=(),
     )
     phase = forms.ChoiceField(
         label="Phase",
@@ -61,9 +56,12 @@ class SearchForm(forms.Form):
         label="Started", required=False, choices=[("", "Any time"), *PERIODS.items()]
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sight: Sight, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        ask_once(self)
+        self._sight = sight
+        offer(self, "project", "Every project", listing.projects(sight))
+        offer(self, "workflow", "Every workflow", listing.workflows(sight))
+        offer(self, "by", "Anyone", listing.starters(sight))
 
     @property
     def wanted(self) -> RunFilter:
@@ -77,6 +75,7 @@ class SearchForm(forms.Form):
             started_by=said.get("by", ""),
             phase=said.get("phase", ""),
             since=listing.since(int(said.get("days") or 0)),
+            sight=self._sight,
         )
 
     @property

@@ -10,9 +10,11 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.status import RunStatus
 from runs.engine import turns
 from runs.models import Event, Project, Run
+from runs.record.endings import Ending, endings
 
 PER_PAGE = 50
 OFFERED = 200  # names in one menu; whoever has more types them into the search
@@ -31,6 +33,7 @@ class RunFilter:
     started_by: str = ""
     phase: str = ""
     since: datetime | None = None
+    sight: Sight = EVERYTHING  # of whoever looks
 
     def __bool__(self) -> bool:
         return any((self.text, self.status, self.narrows))
@@ -59,6 +62,7 @@ class RunList:
     version: str
     is_live: bool
     holders: Mapping[int, Sequence[Run]]  # whom waiting runs wait for, by project
+    endings: Mapping[int, Ending]  # of those that have ended, by run
 
     @property
     def count(self) -> int:
@@ -99,6 +103,7 @@ def listed(wanted: RunFilter, number: str) -> RunList:
         version=version,
         is_live=leaf.number == 1,
         holders=turns.holders_of(waiting),
+        endings=endings(leaf.object_list),
     )
 
 
@@ -128,26 +133,26 @@ def counted(wanted: RunFilter) -> Mapping[str, int]:
     return dict(rows)
 
 
-def projects() -> list[str]:
+def projects(sight: Sight) -> list[str]:
     begun = Run.objects.filter(project=OuterRef("pk"))
-    names = Project.objects.filter(Exists(begun)).order_by("name")
+    names = sight.of(Project.objects.filter(Exists(begun)), "pk").order_by("name")
     return list(names.values_list("name", flat=True)[:OFFERED])
 
 
-def workflows() -> list[str]:
-    return _names("workflow_id")
+def workflows(sight: Sight) -> list[str]:
+    return _names("workflow_id", sight)
 
 
-def starters() -> list[str]:
-    return _names("started_by")
+def starters(sight: Sight) -> list[str]:
+    return _names("started_by", sight)
 
 
 def since(days: int) -> datetime | None:
     return timezone.now() - timedelta(days=days) if days else None
 
 
-def _names(field: str) -> list[str]:
-    names = Run.objects.order_by(field).values_list(field, flat=True).distinct()
+def _names(field: str, sight: Sight) -> list[str]:
+    names = sight.of(Run.objects.order_by(field)).values_list(field, flat=True).distinct()
     return list(names[:OFFERED])
 
 
@@ -160,6 +165,7 @@ def _narrowed(wanted: RunFilter) -> QuerySet[Run]:
         "created_at__gte": wanted.since,
     }
     runs = Run.objects.filter(**{field: value for field, value in exact.items() if value})
+    runs = wanted.sight.of(runs)
     return runs.filter(_said(wanted.text)) if wanted.text else runs
 
 
@@ -169,7 +175,8 @@ def _said(text: str) -> Q:
         return Q(work_id__iexact=text[1:])
     named = Project.objects.filter(name__icontains=text)
     return (
-        Q(run_id__icontains=text)
+        Q(own_title__icontains=text)
+        | Q(run_id__icontains=text)
         | Q(work_id__icontains=text)
         | Q(workflow_id__icontains=text)
         | Q(project__in=named)

@@ -4,8 +4,8 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from runs.accounts import permissions, users
-from runs.pages.http import PageRequest, chosen, nothing_new, page
+from runs.accounts import permissions
+from runs.pages.http import PageRequest, chosen, nothing_new, page, sight, visitor
 from runs.pages.lists import listing
 from runs.pages.lists.filters import SearchForm
 
@@ -16,7 +16,7 @@ def run_list(request: PageRequest) -> HttpResponse:
     seen = request.GET.get("v")
     if request.htmx and seen == listing.newest():
         return nothing_new()
-    form = SearchForm(request.GET, auto_id="%s")
+    form = SearchForm(request.GET, auto_id="%s", sight=sight(request))
     wanted = form.wanted
     listed = listing.listed(wanted, request.GET.get("page", ""))
     context = {
@@ -24,7 +24,7 @@ def run_list(request: PageRequest) -> HttpResponse:
         "listed": listed,
         "leaf": listed.leaf,
         "is_narrowed": bool(wanted),
-        "may_start": permissions.may_start(users.actor_of(request.user)),
+        "may_start": permissions.may_start_somewhere(visitor(request)),
     }
     response = page(request, "runs/list.html", context, part="news")
     return push_url(response, chosen(request)) if request.htmx and not seen else response

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from runs.accounts import users
+from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid
+from runs.domain.values.members import EVERYONE, read_members
 from runs.domain.workflow import agents
 from runs.models import Project, places
 from runs.pages.projects import settings
@@ -22,6 +25,7 @@ _GROUPS = (
     ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive")),
     ("Agent", "bot", ("agent", "context_tokens", "context_bytes")),
     ("Decisions", "stamp", ("reviewers",)),
+    ("Members", "users", ("visibility", "members")),
     ("GitHub", "message-square", ("tells_runs", "labels_issues", "github_allow")),
 )
 
@@ -52,6 +56,12 @@ class ProjectForm(_ModelForm):
         required=False,
         help_text="Accounts and group:NAME, separated by commas; for steps that name none.",
     )
+    members = NamesField(
+        label="Members",
+        required=False,
+        help_text="NAME:ROLE and group:NAME:ROLE, separated by commas; the role (viewer, reviewer,"
+        " operator) counts here in place of the site's.",
+    )
     github_allow = NamesField(
         label="GitHub logins that may command",
         required=False,
@@ -65,6 +75,7 @@ class ProjectForm(_ModelForm):
             "base_branch": "Base branch",
             "worktree": "Each run in a git worktree of its own",
             "exclusive": "One run at a time",
+            "visibility": "Exists for",
             "agent": "Agent",
             "context_tokens": "Most tokens of context",
             "context_bytes": "Most bytes of context",
@@ -75,6 +86,7 @@ class ProjectForm(_ModelForm):
             "base_branch": "What worktrees are made from and branches compared with; "
             "empty: what is checked out.",
             "worktree": "A workflow that says otherwise goes first.",
+            "visibility": "Operators of the site see every project.",
             "exclusive": "The next run waits until the one before has completed or is cancelled.",
             "agent": "claude, codex, or a command that reads a prompt; empty: as the site says.",
             "context_tokens": "A token counts as four bytes; empty: as much as there is.",
@@ -84,6 +96,7 @@ class ProjectForm(_ModelForm):
     def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
         here = {"workspace": str(project.folder or "")}
         super().__init__(data, instance=project, initial=here)
+        self.fields["visibility"].required = False
 
     @property
     def groups(self) -> list[tuple[str, str, list[forms.BoundField]]]:
@@ -100,6 +113,29 @@ class ProjectForm(_ModelForm):
         if not folder.is_dir():
             raise forms.ValidationError(f"{named} is not a folder on this machine.")
         return places.stored(folder.resolve())
+
+    def clean_reviewers(self) -> list[str]:
+        return self._known("reviewers", self.cleaned_data["reviewers"])
+
+    def clean_visibility(self) -> str:
+        return self.cleaned_data["visibility"] or EVERYONE
+
+    def clean_members(self) -> list[str]:
+        try:
+            members = read_members(self.cleaned_data["members"])
+        except Invalid as error:
+            said = [f"{problem.message}." for problem in error.problems]
+            raise forms.ValidationError(said) from error
+        self._known("members", [member.who for member in members])
+        return [str(member) for member in members]
+
+    def _known(self, field: str, names: list[str]) -> list[str]:
+        """The names, when each is somebody's; those that stood there before are left alone."""
+        people = users.people() if field in self.changed_data and names else None
+        problems = [wrong for name in names if people and (wrong := people.problem_with(name))]
+        if problems:
+            raise forms.ValidationError([f"{text[:1].upper()}{text[1:]}." for text in problems])
+        return names
 
     def clean_agent(self) -> str:
         named: str = self.cleaned_data["agent"].strip()
@@ -134,8 +170,8 @@ class ProjectForm(_ModelForm):
             for problem in error.problems:
                 self.add_error("worktree", f"{problem.message[:1].upper()}{problem.message[1:]}.")
 
-    def change(self) -> None:
+    def change(self, actor: Actor) -> None:
         """Set what was filled in, when it is valid."""
         values = {name: self.cleaned_data[name] for name in self.changed_data}
         if values:
-            settings.change(self.instance, values)
+            settings.change(self.instance, values, actor=actor)

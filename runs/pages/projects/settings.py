@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
+from runs.accounts import membership
+from runs.chain import entries
+from runs.domain.values.actors import Actor
 from runs.domain.values.errors import NotFound
 from runs.engine import turns
 from runs.models import Project
@@ -13,20 +16,24 @@ Json = dict[str, object]
 # What can be set, in the order it is shown in.
 KEYS = (
     *("workspace", "base_branch", "worktree", "exclusive", "agent", "context_tokens"),
-    *("context_bytes", "reviewers", "tells_runs", "labels_issues", "github_allow"),
+    *("context_bytes", "reviewers", "visibility", "members", "tells_runs", "labels_issues"),
+    "github_allow",
 )
 
 
-def find(name: str) -> Project:
+def find(name: str, *, seen_by: Actor | None) -> Project:
+    """Nobody in `seen_by` is the site itself, for which every project exists."""
     found = Project.objects.filter(name__iexact=name.strip()).first()
-    if found is None:
+    if found is None or (seen_by and not membership.sees(seen_by, found)):
         raise NotFound(f"There is no project {name!r}.")
     return found
 
 
-def change(project: Project, values: Mapping[str, object]) -> None:
+def change(project: Project, values: Mapping[str, object], *, actor: Actor) -> None:
     """Set what was checked before; runs that need not wait any more begin with it."""
+    told = ", ".join(f"{key}={values[key]}" for key in values)
     with transaction.atomic():
+        entries.rule(actor, f"project {project.name}: {told}", project=project.name)
         kept = turns.locked(project.pk)
         for key, value in values.items():
             setattr(kept, key, value)

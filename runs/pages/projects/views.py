@@ -5,10 +5,10 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_http_methods, require_safe
 
-from runs.accounts import permissions, users
+from runs.accounts import permissions
 from runs.domain.values.status import RunStatus
 from runs.models import Project
-from runs.pages.http import PageRequest, SeeOther, page, refusing
+from runs.pages.http import PageRequest, SeeOther, page, refusing, sight, visitor
 from runs.pages.projects import settings
 from runs.pages.projects.forms import ProjectForm
 from runs.pages.sign_in.views import keeping_words
@@ -20,16 +20,16 @@ _UNFINISHED = [status.value for status in RunStatus if not status.is_final]
 @require_safe
 def project_list(request: PageRequest) -> HttpResponse:
     unfinished = Count("runs", filter=Q(runs__status__in=_UNFINISHED))
-    projects = Project.objects.annotate(unfinished=unfinished).order_by("name")
-    return page(request, "runs/projects.html", {"projects": projects})
+    projects = sight(request).of(Project.objects.annotate(unfinished=unfinished), "pk")
+    return page(request, "runs/projects.html", {"projects": projects.order_by("name")})
 
 
 @keeping_words
 @require_http_methods(["GET", "HEAD", "POST"])
 @refusing
 def project_page(request: PageRequest, name: str) -> HttpResponse:
-    project = settings.find(name)
-    actor = users.actor_of(request.user)
+    actor = visitor(request)
+    project = settings.find(name, seen_by=actor)
     if request.method != "POST":
         may_change = permissions.may_operate(actor)
         context = {"form": ProjectForm(project=project), "may_change": may_change}
@@ -39,9 +39,9 @@ def project_page(request: PageRequest, name: str) -> HttpResponse:
     permissions.check_may_operate(actor)
     form = ProjectForm(request.POST, project=project)
     if not form.is_valid():
-        shown = settings.find(name)  # the form has filled in the other
+        shown = settings.find(name, seen_by=actor)  # the form has filled in the other
         return page(
             request, _PAGE, {"form": form, "project": shown, "may_change": True}, status=422
         )
-    form.change()
+    form.change(actor)
     return SeeOther(f"{resolve_url('project', project.name)}?saved")

@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 from runs import rendering
 from runs.domain.values.errors import NotFound
 from runs.models import Artifact, Run
+from runs.pages.pictures import address_of, addresses_of
+from runs.rendering.pictures import kind_of
 
 SHOWN_LINES = 5000
 _MARKDOWN = frozenset({"", ".md", ".markdown"})
@@ -20,6 +22,7 @@ class FileShown:
     lines: Sequence[str] = ()
     lines_left_out: int = 0
     is_text: bool = True
+    picture: str = ""  # its address, when the file is one
     has_layout: bool = False  # it can be shown rendered as well as in its source
 
 
@@ -31,13 +34,14 @@ def file_of(run: Run, revision: int, path: str, *, source: bool) -> FileShown:
         raise NotFound(f"There is no revision {revision} of {path}.")
     revisions = list(kept.defer("content"))
     if not artifact.is_text:
-        return FileShown(artifact=artifact, revisions=revisions, is_text=False)
+        picture = address_of(artifact) if kind_of(bytes(artifact.content)) else ""
+        return FileShown(artifact=artifact, revisions=revisions, is_text=False, picture=picture)
     has_layout = PurePosixPath(path).suffix.lower() in _MARKDOWN
     if has_layout and not source:
         return FileShown(
             artifact=artifact,
             revisions=revisions,
-            rendered=rendering.render(artifact.text),
+            rendered=rendering.render(artifact.text, pictures=_pictures(artifact)),
             has_layout=True,
         )
     lines = artifact.lines
@@ -48,3 +52,7 @@ def file_of(run: Run, revision: int, path: str, *, source: bool) -> FileShown:
         lines_left_out=max(0, len(lines) - SHOWN_LINES),
         has_layout=has_layout,
     )
+
+
+def _pictures(document: Artifact) -> rendering.Pictures:
+    return rendering.Pictures(document=document.path, addresses=dict(addresses_of(document)))

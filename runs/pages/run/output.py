@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models.functions import Length, Right
+from django.utils.safestring import SafeString
 
 from runs.domain.responses import usage
 from runs.domain.values.errors import NotFound
-from runs.models import Run, StepAttempt, StepOutput
+from runs.models import Run, StepAttempt, StepOutput, live_output
+from runs.pages.run.failures import STREAMS, PrintedError, error_of
+from runs.rendering import terminal_colours
 
 SHOWN_CHARACTERS = 200_000
-STREAMS = {"stdout": "Standard output", "stderr": "Standard error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +21,15 @@ class Stream:
     title: str
     text: str  # its end, when it is longer than a page can hold
     length: int
+    error: range = range(0)  # the lines of the first error, when they are among those shown
 
     @property
     def is_cut(self) -> bool:
         return self.length > len(self.text)
+
+    @property
+    def html(self) -> SafeString:
+        return terminal_colours.coloured(self.text, marked=self.error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,11 @@ class OutputShown:
     attempt: StepAttempt
     title: str
     streams: Sequence[Stream]
+    first: PrintedError | None = None
+
+    @property
+    def shows_first(self) -> bool:
+        return any(stream.error for stream in self.streams)
 
     @property
     def goes_on(self) -> bool:
@@ -47,12 +59,14 @@ class OutputShown:
 
 def output_of(run: Run, attempt_pk: int) -> OutputShown:
     attempt = _attempt(run, attempt_pk)
+    first = error_of(attempt)
     keys = {unit.key: unit.step.title for unit in run.frozen_plan.units}
     return OutputShown(
         run=run,
         attempt=attempt,
         title=keys.get(attempt.key, attempt.step),
-        streams=_streams(attempt),
+        streams=_streams(attempt, first),
+        first=first,
     )
 
 
@@ -72,9 +86,8 @@ def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
     return attempt
 
 
-def _streams(attempt: StepAttempt) -> list[Stream]:
-    if attempt.progress:
-        text = attempt.progress
+def _streams(attempt: StepAttempt, first: PrintedError | None) -> list[Stream]:
+    if text := live_output.tail(attempt):
         return [Stream(name="", title="The last lines so far", text=text, length=len(text))]
     # The database cuts: an output may be larger than a page, and than it is good to fetch.
     parts = [part for name in STREAMS for part in (Right(name, SHOWN_CHARACTERS), Length(name))]
@@ -82,7 +95,13 @@ def _streams(attempt: StepAttempt) -> list[Stream]:
     if kept is None:
         return []
     return [
-        Stream(name=name, title=title, text=text, length=length)
+        Stream(name=name, title=title, text=text, length=length, error=_place(first, name, length))
         for (name, title), text, length in zip(STREAMS.items(), kept[::2], kept[1::2], strict=True)
         if length
     ]
+
+
+def _place(first: PrintedError | None, stream: str, length: int) -> range:
+    if first is None or first.stream != stream or length > SHOWN_CHARACTERS:
+        return range(0)
+    return range(first.error.line, first.error.last_line + 1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from zlib import crc32
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
@@ -17,13 +16,14 @@ from runs.domain.workflow.plan import Unit
 from runs.engine import conformance
 from runs.engine.conformance import Conformance
 from runs.jobs import heartbeat
-from runs.models import Artifact, Run, StepAttempt, StepOutput
+from runs.models import Artifact, OutputPart, Run, StepAttempt, StepOutput, live_output
 from runs.pages.run import timeline
 from runs.pages.run.event_log import Chronicle, chronicle
 from runs.pages.run.place import RunPlace, place_of
 from runs.pages.run.timeline import PhaseShown
 from runs.ports import asker
 from runs.record import state_json
+from runs.record.endings import Ending, ending_of
 
 LONGEST_CHAIN = 10
 
@@ -36,6 +36,7 @@ class LiveProgress:
     unit: Unit | None
     phases: Sequence[PhaseShown]
     attempt: StepAttempt | None
+    printed: str  # the last lines so far
     asks: Mapping[str, object] | None  # the decision the run waits for
     version: str
     lacks_worker: bool
@@ -93,12 +94,13 @@ class RunShown:
     earlier: Sequence[Run]  # what this run repeats, the first one first
     later: Sequence[Run]
     place: RunPlace
+    ending: Ending | None
     may_steer: bool
 
 
 def version_of(run: Run, attempt: StepAttempt | None) -> str:
     """Changes with every event, and with every line the running step prints."""
-    printed = crc32(attempt.progress.encode()) if attempt else 0
+    printed = live_output.version(attempt) if attempt else 0
     return f"{run.last_event_id}-{run.status}-{printed:x}"
 
 
@@ -122,6 +124,7 @@ def page_of(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False)
         earlier=_earlier(run),
         later=list(_named().filter(rerun_of=run).order_by("pk")),
         place=place_of(run, actor),
+        ending=ending_of(run),
         may_steer=not run.is_foreign and permissions.may_steer(actor, run),
     )
 
@@ -139,6 +142,7 @@ def _progress(
         unit=None if run.state is RunStatus.COMPLETED else run.unit,
         phases=timeline.phases_of(run, attempts, decisions, now=timezone.now(), packages=numbers),
         attempt=attempt,
+        printed=live_output.tail(attempt) if attempt else "",
         asks=next((d for d in decisions if d["status"] == "pending"), None),
         version=version_of(run, attempt),
         lacks_worker=_is_for_a_worker(attempt) and not heartbeat.worker_is_alive(),
@@ -154,7 +158,8 @@ def _is_for_a_worker(attempt: StepAttempt | None) -> bool:
 
 
 def _attempts(run: Run) -> list[StepAttempt]:
-    kept = Exists(StepOutput.objects.filter(attempt=OuterRef("pk")))
+    own = {"attempt": OuterRef("pk")}
+    kept = Exists(StepOutput.objects.filter(**own)) | Exists(OutputPart.objects.filter(**own))
     rows = run.attempts.defer("feedback", "failure_context", "files", "baseline").annotate(
         has_output=kept
     )

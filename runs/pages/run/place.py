@@ -27,5 +27,7 @@ def place_of(run: Run, actor: Actor) -> RunPlace:
         others=turns.neighbours(run),
         branch=worktrees.branch_of(run) if run.worktree_of else "",
         has_worktree=has_worktree,
-        may_remove=has_worktree and run.state.is_final and permissions.may_operate(actor),
+        may_remove=has_worktree
+        and run.state.is_final
+        and permissions.may_operate(actor, run.project),
     )

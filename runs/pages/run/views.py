@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from runs import engine
-from runs.accounts import permissions, users
+from runs.accounts import permissions
 from runs.engine import starting
 from runs.engine.find import find_run
 from runs.models import Run
@@ -21,6 +21,7 @@ from runs.pages.http import (
     nothing_new,
     page,
     refusing,
+    visitor,
 )
 from runs.pages.run.artifact import file_of
 from runs.pages.run.forms import CancelForm
@@ -33,7 +34,7 @@ from runs.workspaces import worktrees
 @require_safe
 @refusing
 def run_page(request: PageRequest, run_id: str) -> HttpResponse:
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=visitor(request))
     if request.htmx:
         return _news(request, run)
     return page(request, "runs/run.html", _everything(request, run))
@@ -41,21 +42,21 @@ def run_page(request: PageRequest, run_id: str) -> HttpResponse:
 
 @require_safe
 @refusing
-def state(_request: PageRequest, run_id: str) -> HttpResponse:
-    document = state_json.state_of(find_run(run_id))
+def state(request: PageRequest, run_id: str) -> HttpResponse:
+    document = state_json.state_of(find_run(run_id, seen_by=visitor(request)))
     return fresh(JsonResponse(document, json_dumps_params={"indent": 2, "ensure_ascii": False}))
 
 
 @require_safe
 @refusing
-def artifact(_request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
-    return download(find_run(run_id).revisions.all(), revision, path)
+def artifact(request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
+    return download(find_run(run_id, seen_by=visitor(request)).revisions.all(), revision, path)
 
 
 @require_safe
 @refusing
 def file_page(request: PageRequest, run_id: str, revision: int, path: str) -> HttpResponse:
-    run = find_run(run_id)
+    run = find_run(run_id, seen_by=visitor(request))
     source = request.GET.get("view") == "source"
     shown = file_of(run, revision, path, source=source)
     return page(request, "runs/file.html", {"run": run, "file": shown, "is_source": source})
@@ -64,7 +65,7 @@ def file_page(request: PageRequest, run_id: str, revision: int, path: str) -> Ht
 @require_safe
 @refusing
 def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
-    shown = output_of(find_run(run_id), attempt_pk)
+    shown = output_of(find_run(run_id, seen_by=visitor(request)), attempt_pk)
     if request.htmx and request.GET.get("v") == shown.version:
         return nothing_new()
     status = 200 if shown.goes_on or not request.htmx else STOP_POLLING
@@ -73,8 +74,8 @@ def output(request: PageRequest, run_id: str, attempt_pk: int) -> HttpResponse:
 
 @require_safe
 @refusing
-def output_file(_request: PageRequest, run_id: str, attempt_pk: int, stream: str) -> HttpResponse:
-    text, name = whole(find_run(run_id), attempt_pk, stream)
+def output_file(request: PageRequest, run_id: str, attempt_pk: int, stream: str) -> HttpResponse:
+    text, name = whole(find_run(run_id, seen_by=visitor(request)), attempt_pk, stream)
     # A browser saves it and never runs it, whatever the step printed.
     headers = {
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
@@ -87,8 +88,8 @@ def output_file(_request: PageRequest, run_id: str, attempt_pk: int, stream: str
 @require_POST
 @refusing
 def cancel(request: PageRequest, run_id: str) -> HttpResponse:
-    run = find_run(run_id)
-    actor = users.actor_of(request.user)
+    run = find_run(run_id, seen_by=visitor(request))
+    actor = visitor(request)
     form = CancelForm(request.POST)
     if not form.is_valid():
         return page(request, "runs/run.html", _everything(request, run, form), status=422)
@@ -99,22 +100,23 @@ def cancel(request: PageRequest, run_id: str) -> HttpResponse:
 @require_POST
 @refusing
 def resume(request: PageRequest, run_id: str) -> HttpResponse:
-    engine.resume_stopped(find_run(run_id).pk, users.actor_of(request.user))
+    engine.resume_stopped(find_run(run_id, seen_by=visitor(request)).pk, visitor(request))
     return SeeOther(resolve_url("run", run_id))
 
 
 @require_POST
 @refusing
 def rerun(request: PageRequest, run_id: str) -> HttpResponse:
-    again, _ = starting.rerun(find_run(run_id), users.actor_of(request.user))
+    again, _ = starting.rerun(find_run(run_id, seen_by=visitor(request)), visitor(request))
     return SeeOther(resolve_url("run", again.run_id))
 
 
 @require_POST
 @refusing
 def remove_worktree(request: PageRequest, run_id: str) -> HttpResponse:
-    permissions.check_may_operate(users.actor_of(request.user))
-    worktrees.remove(find_run(run_id))
+    run = find_run(run_id, seen_by=visitor(request))
+    permissions.check_may_operate(visitor(request), run.project)
+    worktrees.remove(run)
     return SeeOther(resolve_url("run", run_id))
 
 
@@ -132,7 +134,7 @@ def _news(request: PageRequest, run: Run) -> HttpResponse:
 def _everything(
     request: PageRequest, run: Run, cancel_form: CancelForm | None = None
 ) -> dict[str, Any]:
-    actor = users.actor_of(request.user)
+    actor = visitor(request)
     kind, all_events = request.GET.get("kind", ""), request.GET.get("events") == "all"
     return {
         "shown": page_of(run, actor, kind=kind, all_events=all_events),

@@ -1,1 +1,1 @@
-"""Signing in and out, and the page of somebody's tokens; who may do what is `accounts`'."""
+"""Signing in and out, and somebody's own tokens and sessions; who may do what is `accounts`'."""

@@ -12,10 +12,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from runs.accounts import tokens
+from runs.chain import entries
 from runs.domain.values.actors import Scope
 from runs.domain.values.errors import FaberError
 from runs.models import AccessToken
-from runs.pages.http import PageRequest, SeeOther, page, refusing, status_of
+from runs.pages.http import PageRequest, SeeOther, page, refusing, status_of, visitor
 
 _SCOPES = {
     Scope.AGENT: ("Agent", "asks, waits, reads and executes remote steps; never answers"),
@@ -100,6 +101,7 @@ def token_list(request: PageRequest) -> HttpResponse:
         return _shown(request, form, status=422)
     try:
         made, secret = form.make(request.user)
+        entries.rule(visitor(request), f"made the token {made.name}: scope {made.scope}")
     except FaberError as error:
         form.add_error("name", str(error))
         return _shown(request, form, status=status_of(error))
@@ -113,6 +115,7 @@ def token_list(request: PageRequest) -> HttpResponse:
 def token_revoke(request: PageRequest, pk: int) -> HttpResponse:
     named = AccessToken.objects.filter(pk=pk).values_list("name", flat=True).first() or ""
     tokens.revoke(named, user=request.user)
+    entries.rule(visitor(request), f"revoked the token {named}")
     return SeeOther(resolve_url("tokens"))
 
 

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any, Concatenate, ParamSpec, cast
 
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
@@ -18,8 +19,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from runs.accounts import users
-from runs.accounts.rate_limit import Buckets
+from runs.accounts import client_address, users
+from runs.accounts.rate_limit import Buckets, Window
 from runs.domain.values.errors import Refused
 from runs.pages.http import PageRequest, SeeOther
 
@@ -28,6 +29,8 @@ _P = ParamSpec("_P")
 # Five passwords at once, then one a minute, for each account from each place: nobody can keep
 # somebody else out, and signing in fills the bucket again.
 TRIES = Buckets(burst=5, per_second=1 / 60)
+# Whatever the names: else one place could try one password on every account.
+TRIES_OF_PLACE = Window(most=20, seconds=600)
 
 
 class PatientForm(AuthenticationForm):
@@ -39,18 +42,25 @@ class PatientForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if not name or not self.cleaned_data.get("password") or self.request is None:
             return super().clean()
-        key = (name.casefold(), _place(self.request))
-        self.wait = ceil(TRIES.take(key))
+        place = client_address.place_of(self.request)
+        account = (name.casefold(), place)
+        self._refuse_for(TRIES_OF_PLACE.take(place), "from your address")
+        if wait := TRIES.take(account):
+            TRIES_OF_PLACE.give_back(place)  # the password was not even looked at
+            self._refuse_for(wait, "for this account")
+        cleaned = super().clean()
+        TRIES.fill(account)
+        TRIES_OF_PLACE.give_back(place)
+        return cleaned
+
+    def _refuse_for(self, wait: float, whose: str) -> None:
+        self.wait = ceil(wait)
         if self.wait:
-            seconds = "second" if self.wait == 1 else "seconds"
             raise ValidationError(
-                f"Too many wrong passwords for this account. Wait {self.wait} {seconds}, "
+                f"Too many wrong passwords {whose}. Wait {_spoken(self.wait)}, "
                 "or use a sign-in link.",
                 code="too_many_tries",
             )
-        cleaned = super().clean()
-        TRIES.fill(key)
-        return cleaned
 
 
 class PatientAdminForm(PatientForm, AdminAuthenticationForm):
@@ -62,15 +72,26 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        response = super().form_invalid(form)
-        if isinstance(form, PatientForm) and form.wait:
-            response.status_code = 429
-            response["Retry-After"] = str(form.wait)
-        return response
+        return _made_to_wait(super().form_invalid(form), form)
+
+
+def _made_to_wait(response: HttpResponse, form: object) -> HttpResponse:
+    if isinstance(form, PatientForm) and form.wait:
+        response.status_code = 429
+        response["Retry-After"] = str(form.wait)
+    return response
 
 
 sign_in = SignIn.as_view()
 sign_out = LogoutView.as_view()
+
+
+@login_not_required
+@never_cache
+def sign_in_to_admin(request: HttpRequest) -> HttpResponse:
+    response = admin.site.login(request)
+    context = getattr(response, "context_data", None) or {}
+    return _made_to_wait(response, context.get("form"))
 
 
 @login_not_required
@@ -106,13 +127,10 @@ def keeping_words(
     return wrapped
 
 
-def _place(request: HttpRequest) -> str:
-    """Where somebody sits; a proxy that the site stands behind says it last."""
-    if settings.SECURE_PROXY_SSL_HEADER:
-        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if told:
-            return told
-    return str(request.META.get("REMOTE_ADDR", ""))
+def _spoken(seconds: int) -> str:
+    if seconds > 90:
+        return f"{ceil(seconds / 60)} minutes"
+    return "1 second" if seconds == 1 else f"{seconds} seconds"
 
 
 def _target(request: HttpRequest) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.functional import cached_property
 
+from runs.accounts.membership import Sight
 from runs.domain.planning.batch import MOST_AT_ONCE, listed
 from runs.domain.workflow.definition import AutonomyLevel
 from runs.engine import starting, turns
@@ -14,25 +16,30 @@ from runs.engine.batches import AT_ONCE, BatchWish
 from runs.engine.starting import Wish
 from runs.engine.turns import BusyProject
 from runs.models import Project
-from runs.workflow_files import library
+from runs.pages.start.offers import Offer, offers
 from runs.workflow_files.documents import EXTENSIONS
 
 
 class StartForm(forms.Form):
     """Who operates the site may name any folder and file; others what is known to a project."""
 
+    workflow = forms.CharField(label="Workflow", max_length=1000, required=False)
     project = forms.ChoiceField(label="Project", required=False)
-    workflow = forms.CharField(
-        label="Workflow", max_length=1000, widget=forms.TextInput({"list": "workflows"})
+    target = forms.CharField(
+        label="Target",
+        help_text="What is worked on, such as a file or a component.",
+        required=False,
+        max_length=500,
     )
     work_ids = forms.CharField(
         label="Work ids",
-        help_text="Separated by commas, spaces or lines; none at all starts one run without.",
+        help_text="Separated by commas, spaces or lines. Several start a batch: a run for each, "
+        "answered together. Leave empty for a single run without an issue.",
         required=False,
         widget=forms.Textarea({"rows": 3, "placeholder": "124, 125, 126", "spellcheck": "false"}),
     )
     concurrency = forms.IntegerField(
-        label="At a time", min_value=1, max_value=MOST_AT_ONCE, initial=AT_ONCE, required=False
+        label="Parallel runs", min_value=1, max_value=MOST_AT_ONCE, initial=AT_ONCE, required=False
     )
     autonomy = forms.ChoiceField(
         label="Autonomy",
@@ -43,15 +50,17 @@ class StartForm(forms.Form):
         ],
     )
     prompt = forms.CharField(
-        label="More instructions",
+        label="Additional instructions",
         required=False,
         max_length=10_000,
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, operates: bool) -> None:
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, operates: bool, sight: Sight
+    ) -> None:
         super().__init__(data)
-        self.projects = list(Project.objects.order_by("name"))
+        self.projects = list(sight.of(Project.objects.order_by("name"), "pk"))
         names = [(project.name, project.name) for project in self.projects]
         self.fields["project"].choices = [("", "None"), *names]  # type: ignore[attr-defined]
         self.operates = operates
@@ -62,19 +71,27 @@ class StartForm(forms.Form):
                 max_length=1000,
                 help_text="Where steps are executed on the server, if not in the project's own.",
             )
-            self.order_fields(["project", "folder"])
-        self.fields["workflow"].help_text = (
-            "An id, or the path of a JSON or YAML file on the server."
-            if operates
-            else "One of the ids that the project knows."
-        )
+            self.fields["file"] = forms.CharField(
+                label="Another workflow",
+                required=False,
+                max_length=1000,
+                help_text="The path of a JSON or YAML file on the server; goes before the list.",
+            )
+            self.order_fields(["workflow", "file", "project", "folder"])
+
+    @cached_property
+    def offers(self) -> list[Offer]:
+        return offers(self.projects)
 
     @property
-    def workflows(self) -> list[str]:
-        """The ids that can be started by name in some project."""
-        folders = {project.folder for project in self.projects if project.folder}
-        known = {name for folder in folders for name in library.known_workflows(folder)}
-        return sorted(known | set(library.known_workflows(None)))
+    def chosen(self) -> str:
+        """The workflow that is marked in the list."""
+        return str(self["workflow"].value() or "")
+
+    @property
+    def rest(self) -> list[forms.BoundField]:
+        """What is asked below the workflow."""
+        return [field for field in self if field.name not in ("workflow", "file")]
 
     @property
     def busy(self) -> list[BusyProject]:
@@ -96,7 +113,11 @@ class StartForm(forms.Form):
         return said
 
     def clean_workflow(self) -> str:
-        named = str(self.cleaned_data["workflow"]).strip()
+        # Read here already, so that every problem of the workflow stands beside the list.
+        other = str(self.data.get("file") or "") if self.operates else ""
+        named = (other or str(self.cleaned_data["workflow"])).strip()
+        if not named:
+            raise forms.ValidationError("Choose a workflow.")
         if not self.operates and Path(named).suffix in EXTENSIONS:
             raise forms.ValidationError("Only operators start a workflow from a file; name an id.")
         return named
@@ -108,6 +129,7 @@ class StartForm(forms.Form):
             workflow=said["workflow"],
             workspace=Path(self._folder() or settings.FABER_DATA_DIR),
             project=said["project"],
+            target=said["target"],
             work_id="" if self.is_for_many else "".join(self.ids),
             autonomy=said["autonomy"],
             prompt=said["prompt"],

@@ -4,11 +4,11 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_http_methods
 
-from runs.accounts import permissions, users
+from runs.accounts import permissions
 from runs.domain.values.actors import Actor, Role
 from runs.domain.values.errors import FaberError, Invalid
 from runs.engine import batches, starting
-from runs.pages.http import PageRequest, SeeOther, page, refusing, status_of
+from runs.pages.http import PageRequest, SeeOther, page, refusing, sight, status_of, visitor
 from runs.pages.sign_in.views import keeping_words
 from runs.pages.start.forms import StartForm
 
@@ -19,12 +19,13 @@ _PAGE = "runs/start.html"
 @require_http_methods(["GET", "HEAD", "POST"])
 @refusing
 def start(request: PageRequest) -> HttpResponse:
-    actor = users.actor_of(request.user)
-    permissions.check_may_start(actor)
+    actor = visitor(request)
+    if not permissions.may_start_somewhere(actor):
+        permissions.check_may_start(actor)
     operates = actor.has_role(Role.OPERATOR, Role.ADMIN)
     if request.method != "POST":
-        return page(request, _PAGE, {"form": StartForm(operates=operates)})
-    form = StartForm(request.POST, operates=operates)
+        return page(request, _PAGE, {"form": StartForm(operates=operates, sight=sight(request))})
+    form = StartForm(request.POST, operates=operates, sight=sight(request))
     if not form.is_valid():
         return page(request, _PAGE, {"form": form}, status=422)
     try:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from bench.scratch_site import Site, scratch_site
+from bench.scratch_site import ROOT, Site, scratch_site
 
 pytestmark = pytest.mark.chaos  # starts real processes
 
@@ -76,6 +78,15 @@ def press(browser: requests.Session, page: str, action: str) -> requests.Respons
     )
 
 
+def answer_of(site: Site, *words: str) -> str:
+    """What a command on the site's data prints."""
+    command = [sys.executable, "manage.py", *words]
+    done = subprocess.run(
+        command, cwd=ROOT, env=site.environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
 def signed_in_as(browser: requests.Session, site: Site) -> str:
     found = re.search(r"Signed in as <strong>(\w+)", browser.get(site.url, timeout=20).text)
     return found.group(1) if found else ""
@@ -105,9 +116,76 @@ def test_a_linked_login_gets_in_and_no_other(site: Site, monkeypatch: pytest.Mon
     press(elsewhere, f"{site.url}/login/", door)
     assert signed_in_as(elsewhere, site) == "admin"
 
+    # The same link makes comments of that person the account's, whatever their login is by then.
+    number = sum(map(ord, "octocat"))
+    asks = (
+        "from runs.accounts.github_links import actor_of; "
+        f"print(actor_of('renamed', {number}).account, actor_of('octocat', 1).account or '-')"
+    )
+    assert answer_of(site, "shell", "-v", "0", "-c", asks) == "admin -"
+    assert json.loads(answer_of(site, "user", "links", "--json"))["items"] == [
+        {"name": "admin", "github_login": "octocat", "github_id": number}
+    ]
+
 
 @pytest.mark.timeout(60)
 def test_opening_the_door_by_a_link_signs_nobody_in(site: Site) -> None:
     answer = requests.get(f"{site.url}/accounts/github/login/", allow_redirects=False, timeout=20)
 
     assert answer.status_code != 302
+
+
+@pytest.mark.timeout(120)
+def test_a_login_of_a_deactivated_account_is_turned_away_with_a_sentence(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_GitHub, "login", "former")
+    door = f"{site.url}/accounts/github/login/"
+    _in_shell(
+        site,
+        "from runs.domain.values.actors import Role; from runs.accounts import users; "
+        "users.create('former', role=Role.REVIEWER)",
+    )
+    former = requests.Session()
+    link = site.login_link("former")
+    press(former, link, link)
+    press(former, f"{site.url}/", f"{door}?process=connect")
+    _in_shell(site, "User.objects.filter(username='former').update(is_active=False)")
+
+    elsewhere = requests.Session()
+    turned_away = press(elsewhere, f"{site.url}/login/", door)
+
+    assert turned_away.status_code == 403
+    assert "This account is deactivated" in turned_away.text
+    assert signed_in_as(elsewhere, site) == ""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("path", "status", "sentence"),
+    [
+        ("signup/", 403, "Ask an administrator for an account"),
+        ("login/cancelled/", 200, "GitHub did not sign you in"),
+        ("login/error/", 401, "GitHub did not sign you in"),
+        ("github/login/callback/?error=access_denied", 401, "GitHub did not sign you in"),
+        ("inactive/", 404, ""),
+        ("password/reset/", 404, ""),
+    ],
+)
+def test_every_other_address_of_it_answers_with_a_page(
+    site: Site, path: str, status: int, sentence: str
+) -> None:
+    answer = requests.get(f"{site.url}/accounts/{path}", allow_redirects=False, timeout=20)
+
+    assert answer.status_code == status
+    assert sentence in answer.text
+
+
+def _in_shell(site: Site, code: str) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "-c", code],
+        cwd=ROOT,
+        env=site.environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )

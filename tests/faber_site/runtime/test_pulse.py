@@ -1,16 +1,17 @@
 import pytest
 from pytest_django import Settings
 
-from faber_site.runtime import processes, pulse
-from faber_site.runtime.processes import BUSY, IDLE, Process
-from faber_site.runtime.pulse import FIRST_PATIENCE, PATIENCE, Watch
-from runs.jobs import queue
+from faber_site.runtime import pulse
+from faber_site.runtime.processes import BUSY, IDLE, SHORT_BUSY, Process
+from faber_site.runtime.pulse import FIRST_PATIENCE, PATIENCE, Pulse, Watch
+from runs.jobs import heartbeat, queue
+from runs.jobs.table import Lane
 
 SESSION = 7
 
 
 def watch(*, answered: bool = True) -> Watch:
-    return Watch(session=SESSION, is_beat_sent=True, has_answered=answered)
+    return Watch(session=SESSION, lane=Lane.STEPS, is_beat_sent=True, has_answered=answered)
 
 
 def test_a_cluster_that_leaves_beats_unanswered_is_stuck() -> None:
@@ -68,39 +69,79 @@ def test_silence_counts_only_when_a_worker_could_have_answered(
     members: list[Process],
     missed: int,
     settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.FABER_WORKERS = 2
-    monkeypatch.setattr(processes, "in_session", lambda _session: members)
-    seen = Watch(session=SESSION)
+    seen = Watch(session=SESSION, lane=Lane.STEPS)
 
-    pulse._look(seen)  # sends the beat
-    pulse._look(seen)
+    pulse._look(seen, members)  # sends the beat
+    pulse._look(seen, members)
 
-    assert not queue.is_answered(SESSION)
+    assert not queue.is_answered(SESSION, Lane.STEPS)
     assert seen.missed == missed
 
 
+@pytest.mark.parametrize(
+    ("members", "shows"),
+    [
+        pytest.param(workers(BUSY, BUSY), True, id="all are busy"),
+        pytest.param(workers(BUSY, IDLE), False, id="one is idle"),
+        pytest.param(workers(BUSY, SHORT_BUSY, SHORT_BUSY), False, id="one is missing"),
+    ],
+)
 @pytest.mark.django_db
-def test_no_beat_is_sent_to_a_cluster_that_is_still_starting(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_lane_that_is_too_busy_for_a_beat_is_shown_to_be_alive(
+    members: list[Process], shows: bool, settings: Settings
 ) -> None:
-    monkeypatch.setattr(processes, "in_session", lambda _session: workers("python"))
-    seen = Watch(session=SESSION)
+    settings.FABER_WORKERS = 2
+    seen = watch()
+    queue.enqueue_for(SESSION, Lane.STEPS.beat)
 
-    pulse._look(seen)
+    pulse._look(seen, members)
 
-    assert queue.is_answered(SESSION)
+    assert heartbeat.silent(heartbeat.ages()) == [*([] if shows else [Lane.STEPS]), Lane.SHORT]
+
+
+@pytest.mark.django_db
+def test_a_cluster_is_stuck_when_one_of_its_lanes_is() -> None:
+    seen = Pulse()
+    seen.watch(SESSION)
+    steps, short = seen._watches
+    steps.saw_answer()
+    assert not seen.has_answered
+    short.saw_answer()
+    assert seen.has_answered
+
+    for _ in range(PATIENCE):
+        short.saw_silence(worker_is_idle=True)
+
+    assert seen.is_stuck
+
+
+@pytest.mark.django_db
+def test_each_lane_has_beats_of_its_own() -> None:
+    for lane in Lane:
+        pulse._look(Watch(session=SESSION, lane=lane), [])
+
+    assert not any(queue.is_answered(SESSION, lane) for lane in Lane)
+
+
+@pytest.mark.django_db
+def test_no_beat_is_sent_to_a_cluster_that_is_still_starting() -> None:
+    seen = Watch(session=SESSION, lane=Lane.STEPS)
+
+    pulse._look(seen, workers("python"))
+
+    assert queue.is_answered(SESSION, Lane.STEPS)
     assert not seen.is_beat_sent
 
 
 @pytest.mark.django_db
 def test_a_beat_is_sent_when_the_one_before_was_answered() -> None:
-    seen = Watch(session=SESSION)
-    pulse._look(seen)
+    seen = Watch(session=SESSION, lane=Lane.STEPS)
+    pulse._look(seen, [])
     queue.forget(SESSION)
 
-    pulse._look(seen)
+    pulse._look(seen, [])
 
     assert seen.has_answered
-    assert not queue.is_answered(SESSION)
+    assert not queue.is_answered(SESSION, Lane.STEPS)

@@ -30,6 +30,14 @@ def start(caller: Program, *work_ids: str) -> Any:
     return caller.post("/batches", {"workflow": WORKFLOW, "work_ids": list(work_ids)})
 
 
+def test_a_work_id_that_would_be_an_option_starts_no_batch(operator: Program) -> None:
+    response = start(operator, "124", "-125")
+
+    assert response.status_code == 422
+    assert "beginning with a letter or digit" in str(error_of(response))
+    assert not Run.objects.exists()
+
+
 def test_a_batch_is_started_and_tells_how_it_stands(operator: Program) -> None:
     response = start(operator, "124", "125")
 
@@ -111,3 +119,45 @@ def test_an_unknown_batch_is_not_there(operator: Program) -> None:
         response = operator.get(address)
         assert response.status_code == 404
         assert error_of(response)["code"] == "not_found"
+
+
+# Runs that were not started together
+
+
+@pytest.fixture
+def two() -> list[Run]:
+    return [f.started(f.five_steps(), work_id=work_id) for work_id in ("124", "125")]
+
+
+def test_any_runs_are_aggregated(agent: Program, two: list[Run]) -> None:
+    report = body_of(agent.get("/batches", runs=",".join(run.run_id for run in two)))
+
+    assert (report["batch_id"], report["total_runs"], report["awaiting_feedback"]) == (None, 2, 2)
+    prompt = agent.get("/batches/prompt", runs=",".join(str(run.uuid) for run in two))
+    assert prompt["Content-Type"].startswith("text/markdown")
+    assert "Run #125" in prompt.content.decode()
+
+
+def test_any_runs_are_answered(operator: Program, two: list[Run]) -> None:
+    runs = [run.run_id for run in two]
+
+    answered = operator.post("/batches/answers", {"runs": runs, "text": "#124: approve\n#9: skip"})
+    named = {"runs": runs, "answers": {"125": {"response": "reject", "comment": "no"}}}
+
+    assert [each["result"] for each in body_of(answered)["results"]] == ["applied", "unknown_run"]
+    assert body_of(operator.post("/batches/answers", named))["results"][0]["result"] == "applied"
+    assert {each.source for each in FeedbackResponse.objects.all()} == {"parallel_coordination"}
+
+
+def test_an_agent_answers_no_runs(agent: Program, two: list[Run]) -> None:
+    body = {"runs": [run.run_id for run in two], "text": "all: approve"}
+
+    assert agent.post("/batches/answers", body).status_code == 403
+    assert not FeedbackResponse.objects.exists()
+
+
+@pytest.mark.parametrize(("runs", "status"), [("", 422), ("00000000", 404), (None, 422)])
+def test_runs_must_be_named(agent: Program, runs: str | None, status: int) -> None:
+    query = "" if runs is None else f"?runs={runs}"
+
+    assert agent.get(f"/batches{query}").status_code == status

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 REQUEST_JSON = {
     *("request_id", "run_id", "work_id", "type", "status", "prompt", "options", "context"),
     *("artifacts", "resume_point", "phase", "step", "requested_at", "notification_sent"),
-    *("seal", "url", "response"),
+    *("seal", "url", "response", "title", "round", "agent", "cost_usd", "assignee", "due_at"),
 }
 
 
@@ -45,6 +46,44 @@ def run() -> Run:
 @pytest.fixture
 def request_id(run: Run) -> str:
     return f.pending(run).request_id
+
+
+def test_beyond_the_last_round_changes_are_refused_with_what_can_be_answered(
+    reviewer: Program, tmp_path: Path
+) -> None:
+    run = f.spec_reviewed(tmp_path, approval_type="review", max_rounds=1)
+    asked = f.pending(f.answered(run, "request_changes", "shorter")).request_id
+
+    refused = reviewer.post(
+        f"/requests/{asked}/answer", {"response": "changes", "comment": "shorter"}
+    )
+
+    error = error_of(refused)
+    assert refused.status_code == 422
+    assert error["code"] == "round_limit"
+    assert error["message"].startswith("The limit of 1 round of changes is reached;")
+    assert error["details"]["options"] == ["approve", "reject"]
+
+
+def test_a_question_that_belongs_to_no_run_names_its_run(agent: Program) -> None:
+    document = body_of(agent.post("/requests", {"type": "approval", "prompt": "Drop orders_old?"}))
+    shown = {
+        "type": "review",
+        "prompt": "Fine?",
+        "artifact": {"path": "plan.md", "content": "# Rename the tables\n"},
+    }
+    with_plan = body_of(agent.post("/requests", shown))
+
+    assert document["title"] == "Drop orders_old?"
+    assert body_of(agent.get(f"/runs/{document['run_id']}"))["title"] == "Drop orders_old?"
+    assert with_plan["title"] == "Rename the tables"
+
+
+def test_a_selection_of_a_program_is_titled_by_its_question(agent: Program) -> None:
+    sent = {"type": "selection", "prompt": "Which one?", "options": ["a", "b"]}
+    plan = {"artifact": {"path": "plan.md", "content": "# Plan\n"}}
+
+    assert body_of(agent.post("/requests", {**sent, **plan}))["title"] == "Which one?"
 
 
 def test_a_request_has_the_contracts_shape(agent: Program, run: Run, request_id: str) -> None:
@@ -120,6 +159,31 @@ def test_an_answer_is_recorded_with_who_gave_it(
     assert f.fresh(run).status == "in_progress"
 
 
+def test_an_approval_takes_edits_and_a_review_takes_suggestions(
+    reviewer: Program, tmp_path: Path
+) -> None:
+    asked = f.reviewed_list(tmp_path)
+    call = f"/requests/{asked.request_id}/answer"
+    edits = [{"path": "list.md", "content": "# Mine\n"}]
+    refused = reviewer.post(call, {"response": "reject", "edits": edits})
+    assert refused.status_code == 422
+    item = {"path": "list.md", "line": 3, "kind": "suggestion"}
+    items = [{**item, "replacement": "Buy pears."}, {**item, "replacement": ""}]
+    lacking = reviewer.post(call, {"response": "request_changes", "items": [item]})
+    assert lacking.status_code == 422
+
+    reviewer.post(call, {"response": "request_changes", "items": items})
+    given = asked.responses.get().items
+    again = f.pending(f.work(asked.run))
+    approved = reviewer.post(
+        f"/requests/{again.request_id}/answer", {"response": "approve", "edits": edits}
+    )
+
+    assert [each["replacement"] for each in given] == ["Buy pears.", ""]
+    assert approved.status_code == 200
+    assert again.run.revisions.latest("revision").text == "# Mine\n"
+
+
 def test_a_second_answer_is_told_who_what_and_when(
     reviewer: Program, run: Run, request_id: str
 ) -> None:
@@ -155,6 +219,71 @@ def test_what_is_no_answer_is_refused_with_the_options(
     assert error["code"] == "invalid_response"
     assert error["details"]["options"] == ["approve", "request_changes", "reject"]
     assert FeedbackResponse.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "response", [{"rows": 12, "as": "json"}, '{"rows": 12, "as": "JSON"}', "rows: 12\nas: 2"]
+)
+def test_answers_to_typed_questions_come_as_an_object_or_as_text(
+    reviewer: Program, response: object
+) -> None:
+    run = f.started(f.typed_questions())
+    request_id = f.pending(run).request_id
+
+    given = body_of(reviewer.post(f"/requests/{request_id}/answer", {"response": response}))
+
+    assert given["response"]["values"] == {"rows": 12, "as": "JSON"}
+    assert given["response"]["response"] == "How many rows?: 12\nAs what?: JSON"
+    handed_back = f.work(run).attempts.get(number=2).response or {}
+    assert handed_back["message"] == '{"rows": 12, "as": "JSON"}'
+
+
+@pytest.mark.parametrize(
+    ("response", "problems"),
+    [
+        (
+            {"rows": "many", "to": 1},
+            {"rows": 'must be a number, not "many"', "to": "is not one of the questions: rows, as"},
+        ),
+        ("as: XML", {"rows": "needs an answer", "as": 'must be one of CSV, JSON, not "XML"'}),
+        ("twelve", {"": "Write each answer on a line of its own: `rows: …`, `as: …`"}),
+        ({}, {"rows": "needs an answer"}),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused_with_their_places(
+    reviewer: Program, response: object, problems: dict[str, str]
+) -> None:
+    request_id = f.pending(f.started(f.typed_questions())).request_id
+
+    refused = reviewer.post(f"/requests/{request_id}/answer", {"response": response})
+
+    assert refused.status_code == 422
+    error = error_of(refused)
+    assert error["code"] == "invalid_response"
+    assert {each["place"]: each["message"] for each in error["details"]["problems"]} == problems
+    assert not FeedbackResponse.objects.exists()
+
+
+def test_an_object_answers_no_request_that_offers_options(
+    reviewer: Program, request_id: str
+) -> None:
+    refused = reviewer.post(f"/requests/{request_id}/answer", {"response": {"q1": "approve"}})
+
+    assert refused.status_code == 422
+    assert error_of(refused)["details"]["options"] == ["approve", "request_changes", "reject"]
+
+
+def test_a_program_that_asks_with_a_type_nobody_knows_is_told_where(agent: Program) -> None:
+    questions = [{"question": "Which?", "type": "enum"}, {"question": "Who?", "type": "multi"}]
+    sent = {"type": "clarification", "prompt": "Say.", "context": {"questions": questions}}
+
+    refused = agent.post("/requests", sent)
+
+    assert refused.status_code == 422
+    assert [each["place"] for each in error_of(refused)["details"]["problems"]] == [
+        "context.questions[0].type",
+        "context.questions[1].options",
+    ]
 
 
 def test_who_is_not_asked_may_not_answer(reviewer: Program) -> None:
@@ -436,3 +565,47 @@ def test_of_two_at_once_with_one_key_only_one_acts(call: str) -> None:
         assert FeedbackResponse.objects.count() == 1
     else:
         assert Run.objects.exclude(pk=run.pk).count() == 1
+
+
+@pytest.mark.parametrize("name", ["reject", "Reject"])
+def test_an_agent_cannot_make_a_refusal_go_on(agent: Program, name: str) -> None:
+    response = agent.post(
+        "/requests",
+        {
+            "type": "approval",
+            "prompt": "Ship it?",
+            "options": ["approve", {"value": name, "action": "continue"}],
+        },
+    )
+
+    assert response.status_code == 422
+    assert "always means abort" in error_of(response)["details"]["problems"][0]["message"]
+    assert not Run.objects.exists()
+
+
+def test_a_choice_that_people_know_means_the_same_in_capitals(agent: Program) -> None:
+    body = {"type": "selection", "prompt": "Ship it?", "options": ["Ship", "Reject"]}
+
+    asked = body_of(agent.post("/requests", body))
+
+    assert [option["action"] for option in asked["options"]] == ["continue", "abort"]
+
+
+def test_an_answer_to_a_file_that_changed_is_kept_and_the_run_asks_again(
+    reviewer: Program, agent: Program, tmp_path: Path
+) -> None:
+    run = f.spec_reviewed(tmp_path)
+    request_id = f.pending(run).request_id
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+
+    answered = body_of(reviewer.post(f"/requests/{request_id}/answer", {"response": "approve"}))
+
+    assert (answered["status"], answered["response"]["response"]) == ("superseded", "approve")
+    waited = agent.get(f"/requests/{request_id}/wait?timeout=0")
+    assert (waited.status_code, body_of(waited)["status"]) == (200, "superseded")
+    again = body_of(
+        agent.get(f"/requests/{body_of(agent.get(f'/runs/{run.run_id}'))['pending_request']}")
+    )
+    assert again["prompt"].startswith("specs/spec.md changed after revision 1 was shown")
+    assert again["context"]["changed_files"]["after"] == request_id
+    assert [(file["path"], file["revision"]) for file in again["artifacts"]] == [(f.SPEC, 2)]

@@ -259,3 +259,17 @@ def test_answers_of_a_program_are_understood_alike() -> None:
         (3, "unknown_run", ""),
         (4, "invalid_response", ""),
     ]
+
+
+@pytest.mark.parametrize("said", ["approve?", "approve ?", "approve\uff1f", "approve? I think so"])
+def test_a_question_is_no_answer(said: str) -> None:
+    members = [awaiting("124", FeedbackType.APPROVAL), awaiting("125", FeedbackType.APPROVAL)]
+
+    for text in (f"#124: {said}", f"all: {said}"):
+        assert {answer.refused for answer in read(text, members)} == {LineOutcome.INVALID_RESPONSE}
+
+
+def test_a_number_of_many_digits_is_no_option() -> None:
+    answer = only(f"#124: {'9' * 5_000}", [awaiting("124", FeedbackType.APPROVAL)])
+
+    assert answer.refused is LineOutcome.INVALID_RESPONSE

@@ -1,6 +1,7 @@
 """Many answers in one action: each reaches its run, none reaches another."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -353,3 +354,17 @@ def test_a_viewer_answers_nothing(batch: Batch) -> None:
     (result,) = answer_text(batch, "all: approve", f.person(groups=frozenset({Role.VIEWER.value})))
 
     assert result.outcome is LineOutcome.NOT_ALLOWED
+
+
+def test_an_answer_to_a_file_that_changed_is_asked_again_and_its_line_says_so(
+    batch: Batch, tmp_path: Path
+) -> None:
+    run = f.spec_reviewed(tmp_path)
+    Run.objects.filter(pk=run.pk).update(batch=batch)
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+
+    (result,) = answer_text(batch, "#258: approve", RITA)
+
+    assert result.outcome is LineOutcome.APPLIED
+    assert "approve, but the run asks again: specs/spec.md changed after" in result.message
+    assert f.pending(run).artifacts.get().revision == 2

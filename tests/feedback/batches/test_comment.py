@@ -60,3 +60,16 @@ def test_the_comment_follows_by_itself_when_a_run_stops(github: FakeGitHub) -> N
 
     (body,) = told(github)
     assert "- 1 completed" in body
+
+
+def test_a_batch_that_asks_more_than_a_comment_holds_says_so(github: FakeGitHub) -> None:
+    batch = b.new_batch(issue=str(ISSUE))
+    for number in range(3):
+        b.asks(batch, "approval", f"x{number}", prompt="why " * 10_000)
+
+    tell(batch.pk)
+    work_off()
+
+    (body,) = told(github)
+    assert len(body) < 60_000
+    assert "… (the rest is on the page of the batch)" in body

@@ -43,6 +43,16 @@ def batch() -> Batch:
     return b.new_batch()
 
 
+def test_rows_lead_with_the_titles_of_their_runs(client: Client, batch: Batch) -> None:
+    run = b.asks(batch, "review", "101")
+    Run.objects.filter(pk=run.pk).update(own_title="Export invoices")
+
+    page = unescape(client.get(address(batch)).content.decode())
+
+    assert re.search(r'class="row-link"[^>]*>Export invoices<', page)
+    assert f.pending(run).prompt in page
+
+
 def address(batch: Batch, more: str = "") -> str:
     return f"/batches/{batch.batch_id}/{more}"
 
@@ -319,6 +329,44 @@ def test_the_prompt_is_plain_text(batch: Batch, client: Client) -> None:
     assert response["Content-Type"] == "text/plain; charset=utf-8"
     assert response.content.decode() == aggregate.prompt(batch)
     assert b"<pre" in client.get(address(batch, "prompt/"), headers=HTMX).content
+
+
+def test_a_row_shows_its_questions_and_the_files_it_lacks(batch: Batch, client: Client) -> None:
+    questions = [{"question": "Which one?", "options": ["a", "b"]}, "How many?"]
+    b.asks(batch, "clarification", "x1", context={"questions": questions})
+    lacks = [{"path": "x.md", "problem": "missing", "message": "x.md is missing."}]
+    b.asks(batch, "review", "x2", context={"artifact_problems": lacks})
+
+    shown = text_of(client.get(address(batch)))
+
+    assert "Which one? (a, b) How many?" in shown
+    assert "Not shown: x.md is missing." in shown
+
+
+def test_a_row_shows_what_went_wrong(batch: Batch, client: Client) -> None:
+    b.asks(batch, "error_resolution", "x1")
+    printed = {"output_tail": "collecting\n\x1b[31mE   assert 0 == 1\x1b[0m"}
+    b.asks(batch, "error_resolution", "x2", context=printed)
+
+    response = client.get(address(batch)).content.decode()
+
+    assert '<p class="batch-error" dir="auto">first\nsecond</p>' in response
+    assert '<p class="batch-error" dir="auto">E   assert 0 == 1</p>' in response
+
+
+def test_a_peek_shows_the_rest_of_what_the_run_tells(batch: Batch, client: Client) -> None:
+    told = {
+        "errors": ["boom"],
+        "error_analysis": "It is the clock.",
+        "suggested_fixes": ["Wind it up."],
+    }
+    run = b.asks(batch, "error_resolution", "x1", context=told)
+
+    row = text_of(client.get(address(batch)))
+    peek = text_of(client.get(address(batch, f"peek/{key(run)}/"), headers=HTMX))
+
+    assert "Errors, Analysis, Suggested fixes" in row
+    assert "Errors boom Analysis It is the clock. Suggested fixes Wind it up." in peek
 
 
 def test_a_peek_shows_the_first_lines(batch: Batch, client: Client, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """The desk beyond a plain answer: remarks, drafts, undo, rounds, and what an answer causes."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -167,19 +169,57 @@ def test_asking_for_changes_takes_the_remarks_along(site: Client, asked: Feedbac
 def test_what_is_typed_survives_on_another_machine(
     site: Client, asked: FeedbackRequest, rita: User
 ) -> None:
-    kept = site.post(address(asked, "draft/"), {"comment": "Half a sent"}, headers=HTMX)
+    kept = site.post(address(asked, "draft/"), {"comment": "Half a sent"})
     elsewhere = Client()
     elsewhere.force_login(rita)
 
-    assert kept.status_code == 204
+    assert kept.status_code == 303
     assert "Half a sent" in text(elsewhere.get(address(asked)))
 
 
 def test_a_draft_changes_nothing_but_the_draft(site: Client, asked: FeedbackRequest) -> None:
-    site.post(address(asked, "draft/"), {"comment": "x", "response": "approve"}, headers=HTMX)
+    site.post(address(asked, "draft/"), {"comment": "x", "response": "approve"})
 
     assert Draft.objects.get().values == {"comment": "x"}
     assert not FeedbackResponse.objects.exists()
+
+
+def saved(site: Client, asked: FeedbackRequest, **typed: str) -> Any:
+    texts = {name: {"text": text, "known": [""]} for name, text in typed.items()}
+    return site.post(address(asked, "draft/"), {"draft": json.dumps(texts)})
+
+
+def test_a_second_tab_does_not_write_over_the_first(site: Client, asked: FeedbackRequest) -> None:
+    assert saved(site, asked, comment="one").json() == {"conflicts": {}}
+
+    assert saved(site, asked, comment="two").json() == {"conflicts": {"comment": "one"}}
+
+    assert site.get(address(asked, "draft/")).json() == {"values": {"comment": "one"}}
+
+
+def test_a_draft_of_somebody_signed_out_is_refused_and_not_sent_to_another_page(
+    asked: FeedbackRequest,
+) -> None:
+    assert saved(Client(), asked, comment="one").status_code == 401
+
+
+def test_begun_line_comments_stay_when_the_form_is_saved_and_go_when_they_are_added(
+    site: Client, asked: FeedbackRequest
+) -> None:
+    place = {"path": "list.md", "revision": "1", "line": "3", "kind": "must", "body": "Which ki"}
+    begun = {"begun-1": json.dumps(place)}
+    texts = {name: {"text": text, "known": [""]} for name, text in begun.items()}
+    site.post(address(asked, "draft/"), {"draft": json.dumps(texts)})
+    site.post(address(asked, "draft/"), {"comment": "x"})
+    assert Draft.objects.get().values == {**begun, "comment": "x"}
+    field = text(site.get(f"{address(asked)}?view=source&file=list.md&line=3"))
+    assert "Which ki" in field
+    assert 'value="begun-1"' in field
+
+    site.post(address(asked, "remarks/"), {**place, "body": "Which kind?", "begun": "begun-1"})
+
+    assert Draft.objects.get().values == {"comment": "x"}
+    assert ReviewComment.objects.get().body == "Which kind?"
 
 
 # Undo
@@ -193,7 +233,7 @@ def test_an_answer_can_be_taken_back_with_everything_typed(
         site.post(address(asked), approve(asked, comment="Well."), headers=part("desk"))
     )
     assert "Undo" in answered
-    assert "Go now" in answered
+    assert "Apply now" in answered
 
     undone = site.post(address(asked, "undo/"))
 
@@ -235,7 +275,7 @@ def test_too_late_to_undo_is_said(site: Client, asked: FeedbackRequest) -> None:
     assert "too late" in text(response)
 
 
-@pytest.mark.parametrize("rest", ["undo/", "go-now/", "draft/", "remarks/1/remove/"])
+@pytest.mark.parametrize("rest", ["undo/", "go-now/", "remarks/1/remove/"])
 def test_a_get_never_changes_anything(site: Client, asked: FeedbackRequest, rest: str) -> None:
     assert site.get(address(asked, rest)).status_code == 405
 

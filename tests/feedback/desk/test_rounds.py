@@ -32,7 +32,7 @@ def _rows(line: rounds.LedgerLine) -> list[str]:
 def test_the_first_round_has_no_past(tmp_path: Path) -> None:
     shown = rounds.rounds_of(f.reviewed_list(tmp_path))
 
-    assert (shown.number, shown.earlier, shown.ledger) == (1, [], [])
+    assert (shown.earlier, shown.ledger) == ([], [])
 
 
 def test_each_item_meets_its_disposition_and_the_change_that_answers_it(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_each_item_meets_its_disposition_and_the_change_that_answers_it(tmp_path
 
     shown = rounds.rounds_of(asked)
 
-    assert shown.number == 2
+    assert asked.round == 2
     assert [line.outcome for line in shown.ledger] == ["done", "declined", "unanswered"]
     assert shown.unanswered == 1
     declined = shown.ledger[1].line.disposition
@@ -76,16 +76,31 @@ def failed(python: str = "tests.steps:fail_first") -> Run:
 
 
 def test_a_failure_that_happened_before_tells_how_it_ended() -> None:
-    for response in ("retry", "retry", "skip"):
+    for response in ("retry", "retry", "abort"):
         f.answered(failed(), response)
     again = f.pending(failed())
 
     memory = past_failures.memory_of(again)
 
-    assert [(t.response, t.worked, t.times) for t in memory.tallies] == [
-        ("retry", 2, 2),
-        ("skip", 0, 1),
+    assert [(t.response, t.told) for t in memory.tallies] == [
+        ("retry", "worked 2 of 2 times"),
+        ("abort", "was chosen 1 time"),
     ]
+    assert [past.ended for past in memory.newest] == ["ended the run", "worked", "worked"]
+
+
+def test_skipping_worked_when_the_run_was_completed_without_the_step() -> None:
+    phases: dict[str, list[f.Json] | f.Json] = {
+        "build": [f.step("x", "tests.steps:fail"), f.step("y")]
+    }
+    for _ in range(2):
+        assert f.answered(f.started(f.workflow(phases)), "skip").status == "completed"
+    gated = {**phases, "release": {"require_approval": True, "steps": [f.step("z")]}}
+    f.answered(f.started(f.workflow(gated)), "skip")
+
+    memory = past_failures.memory_of(f.pending(f.started(f.workflow(phases))))
+
+    assert [tally.told for tally in memory.tallies] == ["worked 2 of 2 times"]
     assert [past.ended for past in memory.newest] == ["not known yet", "worked", "worked"]
 
 

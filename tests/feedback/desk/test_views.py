@@ -15,7 +15,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
-from runs.models import Run
+from runs.models import Run, StepOutput
 from tests import factories as f
 
 pytestmark = pytest.mark.django_db
@@ -200,6 +200,72 @@ def test_the_page_says_where_the_run_stands(site: Client, asked: FeedbackRequest
     assert "Any reviewer or operator may answer." in shown
 
 
+def test_the_page_and_its_tab_lead_with_the_title(site: Client, of_spec: FeedbackRequest) -> None:
+    page = text(site.get(address(of_spec)))
+
+    assert re.search(r"<h1[^>]*>Spec, attempt 1</h1>", page)
+    assert "<title>Spec, attempt 1 · Review · FABER</title>" in page
+    assert re.search(r'class="question"[^>]*>Please review the result of “spec”.<', page)
+
+
+def test_a_question_is_its_own_title_and_is_said_once(site: Client) -> None:
+    page = text(site.get(address(clarification())))
+
+    assert re.search(r"<h1[^>]*>Which database\?</h1>", page)
+    assert re.search(r'class="question"[^>]*>small<', page)
+
+
+def last_round(tmp_path: Path) -> FeedbackRequest:
+    """A review that may not be sent back any more."""
+    run = f.spec_reviewed(tmp_path, approval_type="review", max_rounds=1)
+    return f.pending(f.answered(run, "request_changes", "shorter"))
+
+
+LIMIT = "The limit of 1 round of changes is reached; only operators can request more."
+
+
+def test_beyond_the_last_round_the_page_explains_why_changes_cannot_be_requested(
+    site: Client, tmp_path: Path
+) -> None:
+    asked = last_round(tmp_path)
+
+    page = text(site.get(address(asked)))
+    sent = {"response": "request_changes", "comment": "again", "seal": asked.seal}
+    refused = site.post(address(asked), sent)
+
+    assert "Round 2, after 1 round of changes" in page
+    assert re.search(r'value="request_changes"\s+disabled', page)
+    assert not re.search(r'value="approve"\s+disabled', page)
+    assert LIMIT in page
+    assert refused.status_code == 422
+    assert "Your answer was not recorded." in text(refused)
+    assert ">again</textarea>" in text(refused).replace("\n", "")
+
+
+def test_an_operator_may_request_changes_on_the_page_beyond_the_last_round(
+    client: Client, tmp_path: Path
+) -> None:
+    client.force_login(users.create("olga", role=Role.OPERATOR))
+    asked = last_round(tmp_path)
+
+    page = text(client.get(address(asked)))
+
+    assert "disabled" not in page.split('id="options"')[1].split("</form>")[0]
+    assert LIMIT not in page
+
+
+def test_the_outlook_says_what_the_next_request_will_ask(site: Client, tmp_path: Path) -> None:
+    worded = f.step("two", confirm=True, question="Ship {target} now?")
+    phases: dict[str, list[f.Json] | f.Json] = {
+        "build": [f.step("one", requires_approval=True), worded]
+    }
+    run = f.started(f.workflow(phases), target="the export")
+
+    assert "Ship the export now?" in text(site.get(address(f.pending(run))))
+    f.answered(run, "approve")
+    assert f.pending(run).prompt == "Ship the export now?"
+
+
 def test_a_failure_is_shown_with_what_is_known_of_it(site: Client) -> None:
     asked = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]})))
     asked.context = {
@@ -214,6 +280,39 @@ def test_a_failure_is_shown_with_what_is_known_of_it(site: Client) -> None:
 
     for words in ("first", "second", "The port is taken.", "Take another", "bind: address in use"):
         assert words in shown
+
+
+def test_a_failure_shows_its_first_error_and_the_way_to_all_it_printed(site: Client) -> None:
+    asked = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]})))
+    assert asked.attempt is not None
+    stderr = "\x1b[31mtill.c:3:5: error: no amount\x1b[0m\nmore\n"
+    StepOutput.objects.update_or_create(attempt=asked.attempt, defaults={"stderr": stderr})
+
+    raw = site.get(address(asked)).content.decode()
+
+    assert "<code>till.c:3:5: error: no amount</code>" in raw
+    assert "standard error, line 1" in raw
+    assert f'href="/runs/{asked.run.run_id}/attempts/{asked.attempt.pk}/output"' in raw
+
+
+def test_colours_of_the_output_are_colours(site: Client, asked: FeedbackRequest) -> None:
+    asked.context = {"errors": ["\x1b[1mbad `till`\x1b[0m"], "output_tail": "\x1b[32mok\x1b[0m"}
+    asked.save()
+
+    raw = site.get(address(asked)).content.decode()
+
+    assert '<span class="ansi-ink-2">ok</span>' in raw
+    assert "bad <code>till</code>" in raw
+    assert "\x1b" not in raw
+
+
+def test_code_in_the_prompt_is_code(site: Client, asked: FeedbackRequest) -> None:
+    asked.prompt = "Is `<b>` right, or is it` not?"
+    asked.save()
+
+    raw = site.get(address(asked)).content.decode()
+
+    assert ">Is <code>&lt;b&gt;</code> right, or is it` not?</p>" in raw
 
 
 def test_what_agents_write_is_never_markup(site: Client, asked: FeedbackRequest) -> None:
@@ -558,13 +657,112 @@ def test_one_question_is_answered_by_the_text_alone(site: Client) -> None:
     assert FeedbackResponse.objects.get().response == "PostgreSQL"
 
 
+def typed_form() -> FeedbackRequest:
+    return clarification(
+        {"id": "rows", "question": "How many rows?", "type": "number", "required": True},
+        {"id": "until", "question": "Until when?", "type": "date"},
+        {"id": "zip", "question": "Zip it?", "type": "boolean"},
+        {"id": "for", "question": "For whom?", "type": "multi", "options": ["Ann", "Bo, Ltd"]},
+        {"id": "why", "question": "Why?", "type": "text"},
+    )
+
+
+def test_a_typed_question_has_the_input_of_its_type_and_says_when_it_is_required(
+    site: Client,
+) -> None:
+    shown = text(site.get(address(typed_form())))
+
+    assert re.search(r'How many rows\? <span class="tag">Required</span></label>', shown)
+    assert re.search(r'type="number" name="question-1"[^>]* aria-required="true"', shown)
+    assert re.search(r'type="date" name="question-2"', shown)
+    assert re.search(r'type="radio" name="question-3" value="no"', shown)
+    assert re.search(r'type="checkbox" name="question-4" value="Bo, Ltd"', shown)
+    assert shown.count("Required</span>") == 1
+
+
+def test_answers_to_typed_questions_become_values(site: Client) -> None:
+    asked = typed_form()
+    sent = {"question-1": "1200", "question-2": "2027-01-31", "question-3": "no", "comment": "hm"}
+
+    site.post(address(asked), {**sent, "question-4": ["Bo, Ltd", "Ann"], "question-5": "a\r\nb"})
+
+    given = FeedbackResponse.objects.get()
+    assert given.values == {
+        "rows": 1200,
+        "until": "2027-01-31",
+        "zip": False,
+        "for": ["Ann", "Bo, Ltd"],
+        "why": "a\nb",
+    }
+    assert given.response.startswith("How many rows?: 1200\nUntil when?: 2027-01-31\nZip it?: no")
+    assert given.comment == "hm"
+
+
+def test_what_does_not_fit_is_told_beside_its_field_and_all_else_stays(site: Client) -> None:
+    asked = typed_form()
+
+    response = site.post(
+        address(asked), {"question-2": "soon", "question-4": ["Ann", "Bo, Ltd"], "comment": "hm"}
+    )
+    shown = text(response)
+
+    assert response.status_code == 422
+    assert re.search(r'id="id_question-1_error".*?This needs an answer\.', shown, re.DOTALL)
+    assert re.search(r'id="id_question-2_error".*?This must be a date such as', shown, re.DOTALL)
+    assert len(re.findall(r"name=\"question-4\"[^>]* checked", shown)) == 2
+    assert not FeedbackResponse.objects.exists()
+
+
+def test_a_draft_keeps_every_box_that_was_ticked(site: Client) -> None:
+    asked = typed_form()
+
+    site.post(f"{address(asked)}draft/", {"question-4": ["Ann", "Bo, Ltd"]})
+
+    shown = text(site.get(address(asked)))
+    assert len(re.findall(r"name=\"question-4\"[^>]* checked", shown)) == 2
+
+
+def test_a_form_may_be_skipped_with_its_required_questions_empty(site: Client) -> None:
+    asked = typed_form()
+
+    site.post(address(asked), {"response": "skip"})
+
+    assert FeedbackResponse.objects.get().skipped
+
+
+def test_many_options_are_a_list_that_typing_narrows_down(site: Client) -> None:
+    few, many = ("PostgreSQL", "SQLite"), [f"Database {number}" for number in range(12)]
+
+    short = text(site.get(address(clarification(question("Which?", *few)))))
+    long = text(site.get(address(clarification(question("Which?", *many)))))
+
+    assert "data-filter" not in re.sub(r"data-filtered", "", short)
+    assert 'aria-label="Filter 12 options"' in long
+    assert long.count("<label data-filtered>") == 12
+
+
+def test_what_all_of_many_options_cause_is_said_once(site: Client) -> None:
+    asked = f.pending(f.started(f.five_steps()))
+    asked.options = [
+        {"value": f"team {n}", "action": "continue", "description": ""} for n in range(12)
+    ]
+    asked.save()
+
+    shown = text(site.get(address(asked)))
+
+    assert shown.count('class="outlook"') == 1
+    assert shown.count('name="response" value="team') == 12
+
+
 def test_an_empty_answer_is_refused_at_the_first_question(site: Client) -> None:
     asked = clarification(question("Which database?"), question("How long?"))
 
     response = site.post(address(asked), {"response": ""})
 
     assert response.status_code == 422
-    assert re.search(r'id="id_question-1_error".*Write an answer', text(response), re.DOTALL)
+    assert re.search(
+        r'id="id_question-1_error".*Answer at least one question', text(response), re.DOTALL
+    )
 
 
 # News
@@ -612,3 +810,25 @@ def test_a_text_and_a_skipped_question_read_the_same_on_every_page(
     assert all(seen in page for page in pages)
     assert all(("chose" in page) is (answer == "skip") for page in pages)
     assert (">Skip</span>" in site.get("/audit/").content.decode()) is (answer == "skip")
+
+
+# Files that changed
+
+
+def test_an_approval_of_a_file_that_changed_leads_to_the_new_request(
+    site: Client, tmp_path: Path
+) -> None:
+    asked = f.pending(f.spec_reviewed(tmp_path))
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+
+    answered = site.post(address(asked), {"response": "approve", "seal": asked.seal}, headers=HTMX)
+
+    again = f.pending(asked.run)
+    told = "specs/spec.md changed after revision 1 was shown: now revision 2."
+    assert told in text(answered)
+    assert f'href="{address(again)}">Decide again</a>' in text(answered)
+    page = text(site.get(address(again)))
+    assert told in page
+    assert "<ins" in page
+    assert "asked again" in page
+    assert "asked again" in text(site.get(f"/runs/{asked.run.run_id}/"))

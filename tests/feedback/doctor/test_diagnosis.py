@@ -14,9 +14,10 @@ from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, Inbound
 from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role
-from runs.jobs import heartbeat
-from runs.models import Run
+from runs.isolation import ways
+from runs.models import Project, Run, WorkerBeat
 from tests import factories as f
+from tests import workers
 from tests.commands import faber
 from tests.fake_github import FakeGitHub, unauthorized
 from tests.jobs import work_off
@@ -27,8 +28,9 @@ LONG_AGO = timedelta(minutes=10)
 
 
 @pytest.fixture(autouse=True)
-def worker() -> None:
-    heartbeat.record()
+def worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers.report()
+    monkeypatch.setattr(ways, "why_not", lambda hidden: "")  # whatever this machine can do
 
 
 def whats() -> str:
@@ -42,10 +44,49 @@ def test_a_healthy_system_has_no_findings() -> None:
     assert faber("doctor").code == 0
 
 
-def test_a_dead_cluster_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "worker_is_alive", lambda: False)
+def test_a_dead_cluster_is_told() -> None:
+    WorkerBeat.objects.all().delete()
 
-    assert "No worker is running" in whats()
+    assert whats() == "No worker is running"
+
+
+def test_a_dead_lane_is_told() -> None:
+    WorkerBeat.objects.update(short_beat_at=timezone.now() - LONG_AGO)
+
+    assert whats() == "No worker takes answers, comments and deliveries"
+
+
+def test_steps_without_isolation_are_told(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr(ways, "why_not", lambda hidden: "bwrap is not installed")
+    (found,) = diagnosis.findings()
+    settings.FABER_STEP_ISOLATION = "require"
+    (refused,) = diagnosis.findings()
+
+    assert (found.what, found.cause) == ("Steps run without isolation", "bwrap is not installed")
+    assert found.repair.startswith("Install bubblewrap, or allow user namespaces")
+    assert refused.what == "Steps are refused, for want of isolation"
+
+
+def test_a_home_that_steps_cannot_see_is_told(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setenv("HOME", str(settings.FABER_DATA_DIR))
+
+    assert whats() == "Agents do not find their credentials"
+
+
+def test_isolation_that_is_off_is_no_finding_but_said(settings: Settings, client: Client) -> None:
+    settings.FABER_STEP_ISOLATION = "off"
+    client.force_login(users.create("ann", role=Role.OPERATOR))
+
+    told = faber("doctor")
+
+    assert told.code == 0
+    assert "Step isolation is off" in told.out
+    assert faber("doctor", "--json").document["step_isolation"] == "off"
+    assert "Step isolation is off" in client.get("/doctor/").content.decode()
 
 
 def test_a_silent_worker_is_found_and_its_step_handed_out_again() -> None:
@@ -99,6 +140,9 @@ def test_a_run_in_progress_that_does_nothing_is_found() -> None:
 
     assert f"{run.run_id} is in progress and does nothing" in whats()
 
+    Run.objects.update(on_hold=True)  # imported: it is meant to rest
+    assert f"{run.run_id} is in progress and does nothing" not in whats()
+
 
 def test_comments_that_were_not_posted_or_heard_are_found_and_mended(github: FakeGitHub) -> None:
     github.add_issue("Acme/App", 7)
@@ -140,6 +184,9 @@ def test_nobody_listening_is_told(github: FakeGitHub, settings: Settings) -> Non
     settings.FABER_GITHUB_POLL_SECONDS = 0
 
     assert "Nobody listens to GitHub comments" in whats()
+
+    Project.objects.create(name="acme/app", webhook_number=1)
+    assert "Nobody listens to GitHub comments" not in whats()
 
 
 def test_the_command_tells_and_fixes() -> None:

@@ -21,7 +21,7 @@ from runs.engine import batches, starting
 from runs.engine.batches import BatchWish
 from runs.engine.change import Change
 from runs.engine.starting import Wish
-from runs.models import Artifact, Batch, Project, Run, StepAttempt
+from runs.models import Artifact, AuditEntry, Batch, Project, Run, StepAttempt
 from runs.worker import advance
 from tests import factories as f
 from tests.commands import faber
@@ -247,6 +247,7 @@ STATES: list[Make] = [
 
 def empty_site() -> None:
     Run.objects.all().delete()
+    AuditEntry.objects.all().delete()
     Batch.objects.all().delete()
     Project.objects.all().delete()
 
@@ -263,6 +264,10 @@ def exported(run: Run, folder: Path) -> dict[str, bytes]:
     answer = faber("export", run.run_id, str(folder))
     assert (answer.code, answer.err) == (0, "")
     return files_of(folder)
+
+
+def resumed(run: Run) -> Run:
+    return engine.resume_stopped(run.pk, f.STARTER)
 
 
 def came_back(run: Run, folder: Path) -> Run:
@@ -294,28 +299,16 @@ def test_every_file_is_the_same_when_a_run_comes_back(
     assert faber("verify", there.run_id).code == conforms
 
 
-@pytest.mark.parametrize("make", [held, retracted])
-def test_an_answer_in_its_undo_time_comes_along(
-    make: Make, work_tree: Path, tmp_path: Path, settings: Settings
+def test_an_answer_that_was_taken_back_comes_along(
+    work_tree: Path, tmp_path: Path, settings: Settings
 ) -> None:
     settings.FABER_UNDO_SECONDS = 0
-    run = f.fresh(make(work_tree))
+    run = f.fresh(retracted(work_tree))
     first = exported(run, tmp_path / "first")
 
     there = came_back(run, tmp_path / "first")
 
     assert exported(there, tmp_path / "second") == first
-
-
-def test_a_held_answer_takes_effect_where_the_run_came_to(work_tree: Path, tmp_path: Path) -> None:
-    run = f.fresh(held(work_tree))
-    exported(run, tmp_path / "first")
-
-    there = came_back(run, tmp_path / "first")
-    answers.catch_up(there.pk)
-
-    assert f.fresh(there).status == "in_progress"
-    assert "approval_granted" in f.told(there)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -366,7 +359,7 @@ def test_a_run_comes_back_without_its_files_too(work_tree: Path, tmp_path: Path)
     there = came_back(run, tmp_path / "out")
 
     assert not Artifact.objects.exists()
-    assert f.answered(there, "approve").status == "awaiting_feedback"
+    assert f.answered(resumed(there), "approve").status == "awaiting_feedback"
 
 
 def test_a_run_comes_back_as_the_seeds_layout_alone(work_tree: Path, tmp_path: Path) -> None:
@@ -386,7 +379,8 @@ def test_a_step_that_is_done_again_counts_on(work_tree: Path, tmp_path: Path) ->
     run = f.fresh(review(work_tree))
     exported(run, tmp_path / "out")
 
-    there = f.answered(came_back(run, tmp_path / "out"), "request_changes", "two layers")
+    there = resumed(came_back(run, tmp_path / "out"))
+    there = f.answered(there, "request_changes", "two layers")
 
     numbers = there.attempts.filter(step="two").values_list("number", flat=True)
     assert list(numbers) == [1, 2]
@@ -399,7 +393,7 @@ def test_who_started_a_run_is_still_known(
     run = f.fresh(review(work_tree))
     exported(run, tmp_path / "out")
 
-    there = came_back(run, tmp_path / "out")
+    there = resumed(came_back(run, tmp_path / "out"))
 
     starter = replace(f.STARTER, source=Source.API)
     with pytest.raises(Exception, match="started"):
@@ -429,3 +423,38 @@ def test_a_record_of_an_earlier_moment_is_left_aside(work_tree: Path, tmp_path: 
     assert answer.code == 0
     assert "faber/record.json: is of an earlier moment than the rest" in answer.err
     assert Run.objects.get().artifacts == {"spec_path": "/specs/other.md"}
+
+
+def test_names_and_rounds_leave_with_a_run_and_come_back(tmp_path: Path) -> None:
+    run = f.spec_reviewed(tmp_path, approval_type="review", max_rounds=2)
+    run = f.answered(run, "request_changes", "shorter")
+    asked = run.requests.order_by("pk").last()
+    assert asked
+    columns = {"agent": "claude", "cost_usd": 0.25, "own_title": "Which one?"}
+    run.requests.filter(pk=asked.pk).update(**columns)
+    faber("export", run.run_id, str(tmp_path / "out"))
+    run.delete()
+
+    faber("import", str(tmp_path / "out"))
+
+    back = Run.objects.get(run_id=run.run_id)
+    assert back.title == "Spec, attempt 1"
+    last = back.requests.order_by("pk").last()
+    assert last
+    assert (last.round, last.max_rounds) == (2, 2)
+    assert {name: getattr(last, name) for name in columns} == columns
+
+
+def test_a_record_of_a_site_that_kept_no_titles_is_still_taken_in(tmp_path: Path) -> None:
+    run = f.spec_reviewed(tmp_path)
+    faber("export", run.run_id, str(tmp_path / "out"))
+    run.delete()
+    file = tmp_path / "out" / "faber" / "record.json"
+    record = json.loads(file.read_text())
+    del record["run"]["own_title"]
+    for name in ("own_title", "round", "max_rounds", "agent", "cost_usd"):
+        del record["requests"][0][name]
+    file.write_text(json.dumps(record))
+
+    assert faber("import", str(tmp_path / "out")).code == 0
+    assert Run.objects.get(run_id=run.run_id).title == "small"

@@ -21,6 +21,7 @@ from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
 from feedback.models import FeedbackRequest
 from runs.accounts import users
+from runs.accounts.membership import EVERYTHING
 from runs.domain.values.actors import Role
 from runs.domain.values.questions import FeedbackType
 from runs.models import Project, Run
@@ -77,6 +78,10 @@ def many(count: int) -> None:
 
 
 def prompts(page: str) -> list[str]:
+    return re.findall(r'class="row-question"[^>]*>([^<]*)<', page)
+
+
+def titles(page: str) -> list[str]:
     return re.findall(r'class="row-link"[^>]*>([^<]*)<', page)
 
 
@@ -108,13 +113,105 @@ def test_a_step_that_waits_behind_counts_as_ten_minutes() -> None:
 
     assert behind == 3
     assert timedelta(minutes=30) <= apart < timedelta(minutes=31)
-    assert list(open_requests._open()) == [with_four_behind, with_none_behind]
+    assert list(open_requests._open(EVERYTHING)) == [with_four_behind, with_none_behind]
 
 
 def test_the_page_says_how_it_is_ordered(site: Client) -> None:
     asks("anything")
 
-    assert "each step that waits behind a request counts as 10 minutes more" in text(site.get("/"))
+    by_waiting, by_cost = text(site.get("/")), text(site.get("/", {"sort": "cost"}))
+
+    assert re.search(r'value=""\s+selected>Sort: waiting<', by_waiting)
+    assert re.search(r'value="cost"\s+selected>Sort: cost<', by_cost)
+
+
+def named(title: str, **fields: object) -> str:
+    """An open request of a run with this title; its id."""
+    request_id = asks(f"about {title}", **fields)  # type: ignore[arg-type]
+    Run.objects.filter(requests__request_id=request_id).update(own_title=title)
+    return request_id
+
+
+def test_a_row_leads_with_the_title_and_tells_agent_round_and_cost(site: Client) -> None:
+    named("Export invoices", agent="claude", round=2, max_rounds=3, cost_usd=0.4213)
+
+    page = text(site.get("/"))
+
+    assert titles(page) == ["Export invoices"]
+    assert prompts(page) == ["about Export invoices"]
+    assert "Round 2 of 3" in page
+    assert re.search(r"</svg>claude</span>", page)
+    assert ">$0.42<" in page
+
+
+def test_a_question_of_its_own_leads_its_row_and_the_work_follows(site: Client) -> None:
+    run = f.started(f.workflow({"build": [f.step("x", "tests.steps:ask")]}), target="the export")
+
+    page = text(site.get("/"))
+
+    assert f.pending(run).title == "Which database?"
+    assert (titles(page), prompts(page)) == (["Which database?"], ["the export"])
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("", ["b", "C", "a"]),
+        ("waiting", ["b", "C", "a"]),
+        ("title", ["a", "b", "C"]),
+        ("project", ["C", "b", "a"]),
+        ("round", ["a", "b", "C"]),
+        ("cost", ["C", "a", "b"]),
+        ("nobody knows", ["b", "C", "a"]),
+    ],
+)
+def test_the_address_says_what_stands_first(site: Client, sort: str, order: list[str]) -> None:
+    named("a", project="Zoo/App", round=3, cost_usd=0.1, **ago(hours=1))
+    named("b", project="Beta/App", round=2, **ago(hours=3))
+    named("C", project="aardvark/App", cost_usd=2.5, **ago(hours=2))
+
+    assert titles(text(site.get("/", {"sort": sort}))) == order
+
+
+def test_an_order_is_kept_with_the_filters_and_hides_nothing(site: Client) -> None:
+    named("a")
+
+    whole = site.get("/", {"sort": "title"})
+    chosen = site.get("/", {"sort": "title", "agent": ""}, headers=HTMX)
+
+    assert "Clear filters" not in text(whole)
+    assert "?type=review&sort=title" in text(whole)
+    assert chosen["HX-Push-Url"] == "/?sort=title"
+
+
+def test_the_inbox_is_narrowed_to_one_agent(site: Client) -> None:
+    named("a", agent="claude")
+    named("b", agent="codex")
+    named("c")
+
+    page = text(site.get("/", {"agent": "codex"}))
+
+    assert titles(page) == ["b"]
+    assert "1 of 3 open" in page
+    assert re.search(r"<option>claude</option>\s*<option selected>codex</option>", page)
+
+
+def test_where_no_agent_works_there_is_no_menu_of_agents(site: Client) -> None:
+    named("a")
+
+    assert re.search(r'id="agent"[^>]*\bhidden', text(site.get("/")))
+
+
+@pytest.mark.parametrize("words", ["INVOICES", "database", "target of"])
+def test_a_search_finds_titles(site: Client, words: str) -> None:
+    asks("nothing alike")
+    named("Export invoices")
+    f.started(f.workflow({"build": [f.step("x", "tests.steps:ask")]}))
+    Run.objects.filter(pk=f.started(f.five_steps()).pk).update(
+        own_title="", target="A target of old"
+    )
+
+    assert len(titles(text(site.get("/", {"q": words})))) == 1
 
 
 def test_a_row_tells_what_where_for_whom_how_long_and_how_much_waits(site: Client) -> None:
@@ -273,7 +370,7 @@ def test_the_query_of_an_address_holds_only_what_filters() -> None:
 
 
 def test_a_poll_changes_the_page_only_when_something_changed(three: Client) -> None:
-    version = open_requests.version()
+    version = open_requests.version(EVERYTHING)
 
     same = three.get("/", {"q": "plan", "v": version}, headers=HTMX)
     asks("Another plan")
@@ -281,17 +378,17 @@ def test_a_poll_changes_the_page_only_when_something_changed(three: Client) -> N
 
     assert (same.status_code, same.content) == (204, b"")
     assert prompts(text(news)) == ["Review the plan", "Another plan"]
-    assert f"v={open_requests.version()}" in text(news)
+    assert f"v={open_requests.version(EVERYTHING)}" in text(news)
     assert "<html" not in text(news)
     assert "HX-Push-Url" not in news.headers
 
 
 def test_the_version_changes_when_one_goes_and_another_comes(three: Client) -> None:
-    seen = {open_requests.version()}
+    seen = {open_requests.version(EVERYTHING)}
     f.answer(Run.objects.get(work_id="258"), "approve")
-    seen.add(open_requests.version())
+    seen.add(open_requests.version(EVERYTHING))
     asks("Another")
-    seen.add(open_requests.version())
+    seen.add(open_requests.version(EVERYTHING))
 
     assert len(seen) == 3
 
@@ -336,18 +433,22 @@ def test_the_page_costs_the_same_however_much_is_open(
         {},
         {"type": "review"},
         {"project": "Acme/App"},
+        {"sort": "title"},
+        {"sort": "cost", "agent": ""},
     ]
     site.get("/")
 
     for query in whole:
-        with django_assert_num_queries(5):  # session, user, groups, what there is, one page of it
+        with django_assert_num_queries(
+            6
+        ):  # session, user, groups, projects, what there is, a page of it
             assert len(prompts(text(site.get("/", query)))) == 100
-    with django_assert_num_queries(6):  # and what else there is of each type
+    with django_assert_num_queries(7):  # and what else there is of each type
         site.get("/", {"q": "review"})
-    with django_assert_num_queries(7):  # and who may answer which
+    with django_assert_num_queries(9):  # and who may answer which
         site.get("/", {"mine": "1"})
-    version = open_requests.version()
-    with django_assert_num_queries(3):  # session, user, what there is
+    version = open_requests.version(EVERYTHING)
+    with django_assert_num_queries(5):  # session, user, groups, projects, what there is
         assert site.get("/", {"v": version}, headers=HTMX).status_code == 204
 
 

@@ -169,3 +169,46 @@ def test_wait_gives_up_in_time() -> None:
 
 def test_a_batch_nobody_knows() -> None:
     assert faber("batch", "show", "coord-20261116-ffffff").code == 6
+
+
+# Runs that were not started together
+
+
+def test_any_runs_are_shown_answered_and_waited_for() -> None:
+    first, second = (f.started(f.five_steps(), work_id=work_id) for work_id in ("124", "125"))
+    runs = ("--run", f"{first.run_id},{str(second.uuid)[:8]}")
+
+    shown = faber("batch", "show", *runs, "--json")
+    text = faber("batch", "show", *runs).out
+    waited = faber("batch", "wait", *runs, "--json")
+    answered = faber("batch", "answer", *runs, stdin="#124: approve\n")
+
+    assert (shown.document["total_runs"], shown.document["awaiting_feedback"]) == (2, 2)
+    assert shown.document["batch_id"] is None
+    assert "**Run #124**" in text
+    assert (answered.code, answered.out) == (0, "1: applied: Run #124: approve.\n")
+    assert waited.code == 3
+
+
+def test_the_answers_to_any_runs_may_be_in_a_file(tmp_path: Path) -> None:
+    run = f.started(f.five_steps(), work_id="124")
+    (tmp_path / "answers.txt").write_text("#124: approve\n")
+
+    answered = faber("batch", "answer", "--run", run.run_id, str(tmp_path / "answers.txt"))
+
+    assert answered.code == 0, answered.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["show"], 2),
+        (["show", "--run", ""], 2),
+        (["show", "--run", "00000000"], 6),
+        (["show", "coord-20261116-a1b2c3", "--run", "latest"], 2),
+    ],
+)
+def test_a_batch_or_runs_must_be_named(words: list[str], code: int) -> None:
+    f.started(f.five_steps())
+
+    assert faber("batch", *words).code == code

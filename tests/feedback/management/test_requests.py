@@ -24,7 +24,8 @@ def test_pending_lists_every_open_request_the_oldest_first(run: Run) -> None:
 
     header, first, second = faber("pending").lines
 
-    assert header.split() == ["REQUEST", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "QUESTION"]
+    assert header.split()[:4] == ["REQUEST", "TITLE", "PROJECT", "WORK"]
+    assert header.split()[4:] == ["TYPE", "STEP", "AGE", "QUESTION"]
     assert first.startswith(f.pending(run).request_id)
     assert "review" in first
     assert second.startswith(f.pending(other).request_id)
@@ -120,6 +121,17 @@ def test_the_words_may_come_from_a_file_or_from_standard_input(run: Run, tmp_pat
     assert comments == ["Use two layers.\nNot three.", "Now one."]
 
 
+def test_typed_questions_are_answered_line_by_line_or_as_json() -> None:
+    run = f.started(f.typed_questions())
+    request_id = f.pending(run).request_id
+
+    wrong = faber("answer", request_id, "rows: many")
+    right = faber("answer", request_id, '{"rows": 12}', "--json")
+
+    assert (wrong.code, wrong.err) == (7, 'rows: must be a number, not "many"\n')
+    assert right.document["response"]["values"] == {"rows": 12}
+
+
 def test_requesting_changes_needs_words(run: Run) -> None:
     answer = faber("answer", f.pending(run).request_id, "request_changes")
 
@@ -175,3 +187,31 @@ def test_a_missing_comment_file_answers_nothing(run: Run, tmp_path: Path) -> Non
 
     assert answer.code == 6
     assert f.pending(run).status == "pending"
+
+
+def test_an_answer_to_a_file_that_changed_says_that_the_run_asks_again(tmp_path: Path) -> None:
+    run = f.spec_reviewed(tmp_path)
+    asked = f.pending(run)
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+
+    answer = faber("answer", asked.request_id, "approve")
+
+    again = f.pending(run)
+    assert answer.code == 0
+    assert "The answer is on record. What it was given to has changed" in answer.err
+    assert "specs/spec.md changed after revision 1 was shown: now revision 2." in answer.err
+    assert f"faber answer {again.request_id} approve" in answer.err
+    assert "# Another spec" in faber("show", again.request_id).out
+
+
+def test_resuming_with_an_answer_to_a_file_that_changed_leaves_the_run_waiting(
+    tmp_path: Path,
+) -> None:
+    run = f.spec_reviewed(tmp_path)
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+
+    answer = faber("resume", run.run_id, "approve")
+
+    assert answer.code == 3
+    assert "specs/spec.md changed after revision 1 was shown: now revision 2." in answer.err
+    assert not run.attempts.filter(step="use").exists()

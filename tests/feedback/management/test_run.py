@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django_q.models import OrmQ
+from pytest_django.fixtures import Settings
 
 from feedback.terminal import session
 from feedback.terminal.session import Attendant
@@ -78,6 +79,20 @@ def test_a_question_is_not_asked_without_a_terminal(file: Path) -> None:
     assert request.shown_on_cli is False
 
 
+@pytest.mark.parametrize("words", [(), ("--detach",)])
+def test_an_agent_that_is_not_installed_is_told_before_any_step(
+    file: Path, settings: Settings, words: tuple[str, ...]
+) -> None:
+    settings.FABER_AGENT_COMMAND = ("no-such-agent",)
+    steps: list[f.Json] = [f.step("plan", requires_approval=True), {"id": "code", "prompt": "Go."}]
+
+    answer = faber("run", put(file, f.workflow({"build": steps})), *words)
+
+    told = "Agent `no-such-agent` is not installed. Install it or set FABER_AGENT_COMMAND."
+    assert answer.err.startswith(told)
+    assert Run.objects.count() == 1
+
+
 def test_detached_the_queue_gets_the_run(file: Path) -> None:
     answer = faber("run", str(file), "--detach")
 
@@ -124,6 +139,8 @@ def test_some_phases_or_one_step_can_be_chosen(file: Path) -> None:
         (["--input", "=1"], "'=1' is not an input"),
         (["--work-id", "1,2,1"], "1 is there 2 times"),
         (["--work-id", "a b"], "'a b' is not a work id"),
+        (["--work-id=-a"], "beginning with a letter or digit"),
+        (["--work-id=1,-a"], "beginning with a letter or digit"),
         (["--phase", "bild"], "did you mean build?"),
         (["--phase", ""], "phases: "),
         (["--autonomy", "wild"], "'wild' is not a level"),
@@ -138,6 +155,19 @@ def test_wrong_usage_is_a_sentence_and_starts_nothing(
 
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("targets", [["--target=--exec=x"], ["--target", "main", "--target=-x"]])
+def test_a_target_that_would_be_an_option_starts_nothing(file: Path, targets: list[str]) -> None:
+    fetch = f.workflow({"build": [{"id": "fetch", "run": ["git", "fetch", "x", "{target}"]}]})
+    file.write_text(json.dumps(fetch))
+
+    answer = faber("run", str(file), "--detach", *targets)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "target: " in answer.err
+    assert "begins with -, so a command would take it as an option (build:fetch)" in answer.err
     assert not Run.objects.exists()
 
 

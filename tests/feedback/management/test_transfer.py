@@ -8,7 +8,7 @@ import pytest
 
 from feedback.models import FeedbackRequest
 from runs import engine
-from runs.models import Event, Run, StepAttempt
+from runs.models import AuditEntry, Event, Run, StepAttempt
 from runs.record import state_json
 from tests import factories as f
 from tests.commands import faber
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db
 
 def empty_site() -> None:
     Run.objects.all().delete()
+    AuditEntry.objects.all().delete()
 
 
 def moved(run: Run, folder: Path) -> Run:
@@ -126,11 +127,14 @@ def test_a_run_that_moved_goes_on_where_it_stood(
     assert f.fresh(there).status == status
 
 
-def test_a_quorum_half_reached_needs_one_more_person(tmp_path: Path) -> None:
+def test_a_quorum_half_reached_elsewhere_needs_two_people_here(tmp_path: Path) -> None:
     there = moved(half_a_quorum(), tmp_path)
 
     assert [response.who for response in f.pending(there).responses.all()] == ["Rita"]
+    faber("resume", there.run_id)
     f.answer(there, "confirm", actor=f.person("Berta"))
+    assert f.fresh(there).status == "awaiting_feedback"
+    f.answer(there, "confirm", actor=f.person("Carl"))
     assert f.fresh(there).status == "in_progress"
 
 
@@ -226,6 +230,7 @@ def test_an_answered_foreign_run_starts_nothing_by_itself(base: Path) -> None:
     change(base / RUN_ID / "state.json", phases={"build": {"steps": [{"id": "implement"}]}})
     faber("import", str(base / RUN_ID))
 
+    faber("resume", RUN_ID)
     faber("answer", "fr-20251206-a1b2c3", "approve")
 
     attempt = StepAttempt.objects.get()

@@ -13,8 +13,8 @@ from feedback.mcp.site import Session, WaitResult
 from feedback.models import FeedbackRequest
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
-from runs.domain.values.errors import FaberError
-from runs.models import Artifact
+from runs.domain.values.errors import FaberError, NotFound
+from runs.models import Artifact, Project
 from tests import factories as f
 from tests.api_client import account
 from tests.mcp_clients import Caller, Json
@@ -222,3 +222,18 @@ def decided(
         **more,
     )
     return async_to_sync(permission.decide)(session, "Bash", {"command": "ls"}, "toolu_1", report)
+
+
+def test_the_agent_of_a_step_sees_the_project_of_its_run_alone(db: None) -> None:
+    here, there = f.start(f.five_steps()), f.start(f.five_steps())
+    there.project = Project.objects.create(name="Acme/Other", visibility="members")
+    there.save()
+
+    site = Here(account_caller(here.run_id))
+
+    assert site.run(here.run_id)["run_id"] == here.run_id
+    with pytest.raises(NotFound):
+        site.run(there.run_id)
+    here.project.visibility = "members"
+    here.project.save()
+    assert site.run(here.run_id)["run_id"] == here.run_id

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedback.mcp import tool_input
-from runs.domain.values.redaction import REDACTED
+from runs.domain.values.secrets.redaction import REDACTED
 
 TOKEN = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4aB3dE6gH9jK2"
 PLAIN = st.recursive(

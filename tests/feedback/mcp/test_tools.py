@@ -166,7 +166,8 @@ def test_nobody_answers_through_mcp_whatever_the_token(db: None, scope: Scope) -
     caller = Caller(tokens.create("laptop", scope=scope, user=rita)[1])
     asked = caller.call("ask_human", type="approval", prompt="Go?")
 
-    assert Run.objects.get(run_id=asked["run_id"]).started_by == "laptop"  # never rita herself
+    run = Run.objects.get(run_id=asked["run_id"])
+    assert (run.started_by, run.started_by_token) == ("rita", "laptop")
     listed = caller.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     assert {tool["name"] for tool in listed.json()["result"]["tools"]} == TOOLS  # type: ignore[attr-defined]
     assert caller.refused("answer", request_id=asked["request_id"], response="approve") == (

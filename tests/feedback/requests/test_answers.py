@@ -23,7 +23,7 @@ from runs.domain.values.errors import (
     Stale,
 )
 from runs.domain.values.status import RequestStatus
-from runs.models import Run
+from runs.models import Project, Run
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -247,3 +247,132 @@ def test_two_hundred_concurrent_answers_leave_exactly_one_response() -> None:
     run = f.fresh(run)
     assert f.told(run).count("feedback_received") == 1
     assert run.status == ("in_progress" if response.action == "continue" else "cancelled")
+
+
+TWO_OF = {"reviewers": ["group:reviewer"], "quorum": 2}
+
+
+@pytest.mark.parametrize(
+    ("does", "response"),
+    [
+        ("tests.steps:fail", "retry"),
+        ("tests.steps:fail", "skip"),
+        ("tests.steps:warn", "continue"),
+        ("tests.steps:warn", "fix"),
+    ],
+)
+def test_what_lets_a_step_go_on_needs_its_quorum(does: str, response: str) -> None:
+    handling = {"on_warning": "prompt"}
+    run = f.started(
+        f.workflow({"build": [f.step("make", does, result_handling=handling, **TWO_OF)]})
+    )
+
+    first = f.answer(run, response, actor=f.person("Rita"))
+    assert (first.decides, f.fresh(run).status) == (False, "awaiting_feedback")
+    second = f.answer(run, response, actor=f.person("Rosa"))
+
+    assert second.decides
+
+
+@pytest.mark.parametrize(
+    ("does", "response"), [("tests.steps:fail", "abort"), ("tests.steps:warn", "stop")]
+)
+def test_what_ends_a_run_needs_one(does: str, response: str) -> None:
+    handling = {"on_warning": "prompt"}
+    run = f.started(
+        f.workflow({"build": [f.step("make", does, result_handling=handling, **TWO_OF)]})
+    )
+
+    assert f.answer(run, response).decides
+    assert f.fresh(run).status == "cancelled"
+
+
+@pytest.mark.parametrize("does", ["fail", "warn", "ask"])
+def test_whatever_a_step_asks_is_for_its_reviewers(does: str) -> None:
+    make = f.step(
+        "make",
+        f"tests.steps:{does}",
+        reviewers=["olga"],
+        result_handling={"on_warning": "prompt", "on_success": "prompt"},
+    )
+    run = f.started(f.workflow({"build": [make]}))
+
+    with pytest.raises(NotAllowed):
+        f.answer(run, f.pending(run).choices[0].value, actor=f.person("Rita"))
+
+
+def test_a_project_that_names_reviewers_has_them_asked_about_failures() -> None:
+    Project.objects.create(name="Acme/App", reviewers=["olga"])
+
+    run = f.started(f.workflow({"build": [f.step("make", "tests.steps:fail")]}))
+
+    assert f.pending(run).reviewers == ["olga"]
+
+
+def test_a_failure_that_is_skipped_comes_to_the_gate() -> None:
+    spec = f.step("spec", "tests.steps:fail", requires_approval=True, **TWO_OF)
+    run = f.started(f.workflow({"architect": [spec], "build": [f.step("make")]}))
+    for name in ("Rita", "Rosa"):
+        f.answer(run, "skip", actor=f.person(name))
+
+    gate = f.pending(run)
+    assert (gate.gate, gate.quorum, gate.reviewers) == ("after_step", 2, ["group:reviewer"])
+    for name in ("Rita", "Rosa"):
+        f.answer(run, "approve", actor=f.person(name))
+    run = f.work(run)
+
+    assert run.status == "completed"
+    assert "step_skip architect:spec" in f.story(run)
+    assert "step_complete architect:spec" not in f.story(run)
+
+
+WARNING: f.Json = {
+    "status": "warning",
+    "message": "old API",
+    "warnings": ["deprecated"],
+    "suggested_fixes": ["Use the new API.", "Pin the version."],
+}
+
+
+@pytest.mark.parametrize(("response", "fixes"), [("fix", True), ("continue", False)])
+def test_fix_brings_the_suggested_fixes_into_the_feedback(response: str, fixes: bool) -> None:
+    warns = f.step(
+        "make",
+        "tests.steps:say",
+        arguments={"response": WARNING},
+        result_handling={"on_warning": "stop"},
+    )
+    run = f.started(f.workflow({"build": [warns, f.step("then")]}))
+
+    f.answer(run, response)
+
+    feedback = run.attempts.latest("pk").feedback
+    assert feedback
+    told = feedback.get("suggested_fixes")
+    assert told == (["Use the new API.", "Pin the version."] if fixes else None)
+
+
+def test_the_words_of_a_clarification_bring_no_fixes() -> None:
+    asks = f.step("ask", "tests.steps:ask")
+    run = f.started(f.workflow({"build": [asks]}))
+
+    f.answer(run, "fix")
+
+    assert "suggested_fixes" not in (run.attempts.latest("pk").feedback or {})
+
+
+@pytest.mark.parametrize("kind", ["script", "document"])
+def test_a_hook_before_a_phase_leaves_its_gate_to_those_who_review_its_first_step(
+    kind: str,
+) -> None:
+    hook = {"type": kind, "name": "prepare", "path": "prepare"}
+    make = f.step("make", reviewers=["Rita", "Sven"], quorum=2)
+    gated: f.Json = {"require_approval": True, "steps": [make, f.step("more")]}
+    run = f.started(f.workflow({"build": gated}, hooks={"pre_build": [hook]}))
+
+    asked = f.pending(run)
+    assert (asked.gate, asked.reviewers, asked.quorum) == ("phase", ["Rita", "Sven"], 2)
+    with pytest.raises(NotAllowed):
+        f.answer(run, "approve", actor=f.person("Zoe"))
+    assert not f.answer(run, "approve").decides
+    assert f.answer(run, "approve", actor=f.person("Sven")).decides

@@ -176,6 +176,17 @@ def test_the_sweep_finds_an_answer_whose_job_is_gone(run: Run, held: FeedbackRes
     assert f.fresh(run).status == "in_progress"
 
 
+def test_an_undo_time_does_not_grow_with_a_clock_that_was_set_back(
+    run: Run, held: FeedbackResponse
+) -> None:
+    OrmQ.objects.all().delete()
+    FeedbackResponse.objects.update(held_until=timezone.now() + timedelta(hours=1))
+
+    sweep()
+
+    assert f.fresh(run).status == "in_progress"
+
+
 def test_the_audit_expects_no_event_of_an_answer_that_took_no_effect(
     run: Run, held: FeedbackResponse
 ) -> None:

@@ -54,6 +54,17 @@ def test_a_git_name_or_a_login_like_the_starters_gives_no_right() -> None:
     assert permissions.is_starter(stranger, run)  # it still takes the right to approve oneself
 
 
+@pytest.mark.parametrize("source", [Source.CLI, Source.PARALLEL_COORDINATION, Source.ISSUE_COMMENT])
+def test_a_git_name_or_a_login_like_a_reviewers_is_no_reviewer(source: Source) -> None:
+    run = f.start(f.five_steps())
+    method = "issue_comment_author" if source is Source.ISSUE_COMMENT else "git_config"
+    pretender = replace(f.person("Rita", source=source, method=method), account="mallory")
+
+    assert permissions.refusal_to_answer(pretender, run, ["rita"])
+    known = replace(pretender, account="rita", user_id=1)
+    assert not permissions.refusal_to_answer(known, run, ["rita"])
+
+
 @pytest.mark.parametrize("source", [Source.WEB, Source.API, Source.CLI, Source.ISSUE_COMMENT])
 def test_the_engine_itself_refuses_whoever_may_not_steer(source: Source) -> None:
     run = f.start(f.five_steps())

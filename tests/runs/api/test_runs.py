@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from runs.context import store
 from runs.domain.values.actors import Role, Scope
@@ -15,8 +16,20 @@ from tests.api_client import Program, account, body_of, error_of, program
 pytestmark = pytest.mark.django_db
 
 RUN_JSON = {
-    *("run_id", "work_id", "project", "workflow_id", "status", "current_phase", "current_step"),
-    *("resume_point", "progress", "artifacts", "batch_id", "started_by", "created_at"),
+    *("run_id", "title", "work_id", "project", "workflow_id", "status"),
+    *("current_phase", "current_step"),
+    *(
+        "resume_point",
+        "progress",
+        "artifacts",
+        "batch_id",
+        "started_by",
+        "outcome",
+        "ended_by",
+        "late_results",
+        "created_at",
+        "started_by_token",
+    ),
     *("updated_at", "completed_at", "error", "pending_request", "url"),
 }
 
@@ -48,12 +61,27 @@ def test_a_known_workflow_is_started_by_its_id(reviewer: Program) -> None:
 
     assert response.status_code == 201
     document = body_of(response)
-    assert set(document) == RUN_JSON
+    assert set(document) == RUN_JSON | {"warnings"}
     assert (document["work_id"], document["project"]) == ("124", "Acme/App")
     assert document["started_by"] == "rita"
     run = Run.objects.get(run_id=document["run_id"])
     assert run.started_by_user is not None
     assert run.inputs == {"n": "3"}
+
+
+def test_a_start_warns_of_an_agent_that_is_not_installed_here(
+    operator: Program, settings: Settings
+) -> None:
+    settings.FABER_AGENT_COMMAND = ("no-such-agent",)
+    asking = f.workflow({"build": [{"id": "code", "prompt": "Write it."}]})
+
+    warned = body_of(operator.post("/runs", {"workflow": asking}))
+    quiet = body_of(operator.post("/runs", {"workflow": f.five_steps()}))
+
+    assert warned["warnings"] == [
+        "Agent `no-such-agent` is not installed. Install it or set FABER_AGENT_COMMAND."
+    ]
+    assert quiet["warnings"] == []
 
 
 def test_the_demo_needs_nothing_but_its_name(reviewer: Program) -> None:
@@ -106,6 +134,39 @@ def test_a_project_brings_its_own_workspace(reviewer: Program, tmp_path: Path) -
 
     run = Run.objects.get(run_id=document["run_id"])
     assert (run.project.name, run.workspace) == ("Acme/App", str(tmp_path))
+
+
+FETCH = f.workflow({"build": [{"id": "fetch", "run": ["git", "fetch", "x", "{target}", "{v}"]}]})
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"target": "--upload-pack=touch x", "inputs": {"v": "1"}}, "target"),
+        ({"target": "main", "inputs": {"v": "-o"}}, "inputs.v"),
+        ({"target": "main", "work_id": "-1"}, "work_id"),
+    ],
+)
+def test_a_value_that_would_be_an_option_starts_nothing(
+    operator: Program, given: dict[str, object], place: str
+) -> None:
+    response = operator.post("/runs", {"workflow": FETCH, "project": "Acme/New", **given})
+
+    assert response.status_code == 422
+    assert [problem["place"] for problem in error_of(response)["details"]["problems"]] == [place]
+    assert not Run.objects.exists()
+    assert not Project.objects.filter(name="Acme/New").exists()
+
+
+def test_a_run_from_before_with_a_wrong_work_id_is_not_run_again(operator: Program) -> None:
+    first = body_of(operator.post("/runs", {"workflow": f.five_steps(), "work_id": "1"}))
+    Run.objects.update(work_id="--all")
+
+    again = operator.post(f"/runs/{first['run_id']}/rerun")
+
+    assert again.status_code == 422
+    assert "beginning with a letter or digit" in str(error_of(again))
+    assert Run.objects.count() == 1
 
 
 def test_every_problem_of_a_definition_is_told(operator: Program) -> None:
@@ -336,3 +397,53 @@ def test_a_package_nobody_has_is_refused(
     agent: Program, run: Run, number: str, status: int
 ) -> None:
     assert agent.get(f"/runs/{run.run_id}/context?package={number}").status_code == status
+
+
+# Events of work
+
+WORK = {"type": "commit", "message": "Adds the export", "metadata": {"sha": "a1b2c3"}}
+
+
+def test_an_agent_tells_of_its_work(agent: Program, run: Run) -> None:
+    answer = agent.post(f"/runs/{run.run_id}/events", WORK)
+
+    assert answer.status_code == 201
+    event = body_of(answer)
+    assert (event["type"], event["user"], event["source"]) == ("commit_create", "bot", "api")
+    assert event["metadata"]["sha"] == "a1b2c3"
+    assert body_of(agent.get(f"/runs/{run.run_id}/events"))["items"][-1] == event
+
+
+def test_the_same_key_tells_of_it_once(agent: Program, run: Run) -> None:
+    path, key = f"/runs/{run.run_id}/events", {"Idempotency-Key": "once"}
+
+    first, second = (agent.post(path, WORK, key) for _ in range(2))
+
+    assert body_of(first) == body_of(second)
+    assert run.events.filter(type="commit_create").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"type": "step_complete"}, "type"),
+        ({"type": "party"}, "type"),
+        ({"message": ""}, "message"),
+        ({"metadata": {"all": "x" * 20_001}}, "metadata"),
+        ({"metadata": []}, "metadata"),
+        ({"artifacts": []}, "artifacts"),
+    ],
+)
+def test_an_event_that_cannot_be_told_is_refused_with_its_place(
+    agent: Program, run: Run, change: dict[str, Any], place: str
+) -> None:
+    answer = agent.post(f"/runs/{run.run_id}/events", {**WORK, **change})
+
+    assert answer.status_code == 422
+    assert place in error_of(answer)["details"]["problems"][0]["place"]
+
+
+def test_a_run_that_has_ended_takes_no_event(agent: Program, run: Run) -> None:
+    f.answered(run, "reject")
+
+    assert agent.post(f"/runs/{run.run_id}/events", WORK).status_code == 409

@@ -10,10 +10,11 @@ from django.db import connection
 from django.utils import timezone
 
 from runs.domain.values.actors import Scope
-from runs.models import Run, StepAttempt
+from runs.models import Project, Run, StepAttempt
 from tests import factories as f
 from tests.api_client import Program, body_of, error_of, program
 from tests.commands import faber
+from tests.sample_secrets import TOKENS
 
 pytestmark = pytest.mark.django_db
 
@@ -166,6 +167,23 @@ def test_a_lease_that_ran_out_is_lost_even_before_somebody_takes_over(
     assert take(laptop, run)["briefing"]["attempt"] == 2
 
 
+def test_what_an_executor_outside_hands_back_is_kept_without_secrets(
+    laptop: Program, run: Run
+) -> None:
+    token = TOKENS["our own token"]
+    said = {"status": "success", "message": f"with {token}", "details": {"used": [token]}}
+
+    finish(laptop, run, take(laptop, run)["lease"], said)
+
+    attempt = run.attempts.get(step="one")
+    assert attempt.response == {
+        "status": "success",
+        "message": "with [redacted]",
+        "details": {"used": ["[redacted]"]},
+    }
+    assert token not in str(list(run.events.values_list("document")))
+
+
 def test_a_step_is_finished_once(laptop: Program, run: Run) -> None:
     lease = take(laptop, run)["lease"]
     finish(laptop, run, lease)
@@ -272,11 +290,11 @@ def test_a_file_keeps_inside_the_workspace(laptop: Program, run: Run, path: str)
     response = finish(laptop, run, lease, artifacts=[{"path": path, "content": "x"}])
 
     assert response.status_code == 422
-    assert error_of(response)["details"]["problems"][0]["place"] == "artifacts"
+    assert error_of(response)["details"]["problems"][0]["place"] == "files"
     assert run.attempts.get().status == "running", "it can be tried again"
 
 
-def test_a_file_that_was_sent_counts_before_one_on_our_disk(
+def test_only_a_file_that_was_sent_is_kept_and_none_of_our_disk(
     laptop: Program, tmp_path: Path
 ) -> None:
     (tmp_path / "a.md").write_text("ours")
@@ -292,7 +310,34 @@ def test_a_file_that_was_sent_counts_before_one_on_our_disk(
         artifacts=[{"path": "a.md", "content": "theirs"}],
     )
 
-    assert {a.path: a.text for a in run.revisions.all()} == {"a.md": "theirs", "b.md": "ours too"}
+    assert {a.path: a.text for a in run.revisions.all()} == {"a.md": "theirs"}
+
+
+def test_a_file_that_is_no_text_is_sent_as_base64(laptop: Program, run: Run) -> None:
+    lease = take(laptop, run)["lease"]
+    files = [{"path": "a.png", "content": "AP8=", "encoding": "base64"}]
+
+    finish(laptop, run, lease, files=files)
+
+    assert bytes(run.revisions.get().content) == b"\x00\xff"
+
+
+def test_what_is_not_base64_is_refused(laptop: Program, run: Run) -> None:
+    lease = take(laptop, run)["lease"]
+    files = [{"path": "a.png", "content": "not so", "encoding": "base64"}]
+
+    response = finish(laptop, run, lease, files=files)
+
+    assert response.status_code == 422
+    assert run.attempts.get().status == "running"
+
+
+def test_a_lease_lasts_no_longer_than_the_step_may(laptop: Program) -> None:
+    run = f.start(f.workflow({"build": [away("one", timeout=60)]}))
+
+    response = laptop.post(f"/runs/{run.run_id}/next", {"lease_seconds": 86400})
+
+    assert "/60/" in body_of(response)["lease"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -461,7 +506,7 @@ def test_nobody_asks_for_a_run_that_our_worker_executes_or_that_has_ended(
         ({"type": "selection", "options": [{"value": "a", "action": "odd"}]}, "options"),
         ({"type": "odd"}, "type"),
         ({"prompt": "  "}, "prompt"),
-        ({"artifact": {"path": "../x", "content": ""}}, "artifacts"),
+        ({"artifact": {"path": "../x", "content": ""}}, "files"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(
@@ -474,7 +519,17 @@ def test_a_question_that_makes_no_sense_is_refused(
     assert run.attempts.get().status == "queued"
 
 
+def test_an_agent_cannot_make_a_project_by_asking(laptop: Program) -> None:
+    body = {"type": "confirmation", "prompt": "Delete it?", "project": "Other/Private"}
+
+    response = laptop.post("/requests", {**body, "work_id": 7})
+
+    assert response.status_code == 404
+    assert not Project.objects.filter(name="Other/Private").exists()
+
+
 def test_a_program_without_a_run_asks_too(laptop: Program) -> None:
+    Project.objects.create(name="Acme/App")
     body = {"type": "confirmation", "prompt": "Delete it?", "project": "Acme/App", "work_id": 7}
 
     asked = body_of(laptop.post("/requests", body))

@@ -225,7 +225,7 @@ def test_a_run_tells_its_batch(wish: Wish) -> None:
 
 def test_a_batch_that_is_not_there() -> None:
     with pytest.raises(NotFound, match="no batch 'coord-1'"):
-        batches.find("coord-1")
+        batches.find("coord-1", seen_by=None)
 
 
 @pytest.mark.database

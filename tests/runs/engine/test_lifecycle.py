@@ -13,7 +13,7 @@ from runs import engine
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.errors import Refused
 from runs.domain.values.phases import Phase
-from runs.engine import conformance, history, lifecycle, recovery
+from runs.engine import claims, conformance, history, recovery
 from runs.executors import Outcome
 from runs.models import Event, Run, StepAttempt
 from runs.record import state_json
@@ -288,8 +288,7 @@ def test_the_database_refuses_a_second_open_attempt() -> None:
 
 
 def expire(claim: engine.Claim) -> None:
-    long_ago = timezone.now() - timedelta(minutes=1)
-    StepAttempt.objects.filter(pk=claim.attempt.pk).update(lease_until=long_ago)
+    f.lose(claim.run)
 
 
 def claimed(run_pk: int, worker: str) -> engine.Claim:
@@ -374,9 +373,8 @@ def test_a_lease_is_kept_only_by_who_holds_it() -> None:
     run = f.start(f.five_steps())
     claim = claimed(run.pk, "holder")
 
-    assert engine.keep(claim.attempt.pk, "holder", progress="half way")
-    assert not engine.keep(claim.attempt.pk, "somebody", progress="")
-    assert StepAttempt.objects.get(pk=claim.attempt.pk).progress == "half way"
+    assert engine.keep(claim.attempt.pk, "holder")
+    assert not engine.keep(claim.attempt.pk, "somebody")
 
 
 def job_count() -> int:
@@ -410,6 +408,17 @@ def test_the_sweep_leaves_a_step_alone_that_is_behind_older_jobs() -> None:
     assert job_count() == 1
 
 
+def test_the_sweep_queues_what_a_clock_that_was_set_back_has_hidden() -> None:
+    run = f.start(f.five_steps())
+    OrmQ.objects.update(lock=timezone.now() + timedelta(hours=1))
+    run.attempts.update(queued_at=timezone.now() + timedelta(hours=1))
+
+    sweep()
+    sweep()
+
+    assert OrmQ.objects.filter(lock__lte=timezone.now()).count() == 1
+
+
 def test_the_sweep_finds_a_lost_job_behind_which_newer_ones_wait() -> None:
     lost = f.start(f.five_steps())
     OrmQ.objects.all().delete()
@@ -421,9 +430,10 @@ def test_the_sweep_finds_a_lost_job_behind_which_newer_ones_wait() -> None:
     assert job_count() == 2
 
 
-def test_the_sweep_brings_back_a_lease_that_ran_out_and_only_once() -> None:
+def test_the_sweep_queues_what_was_given_back_and_only_once() -> None:
     run = f.start(f.five_steps())
-    expire(claimed(run.pk, "dead"))
+    claimed(run.pk, "stopped")
+    recovery.release("stopped")
     OrmQ.objects.all().delete()
 
     sweep()
@@ -470,7 +480,7 @@ def test_a_run_can_be_cancelled_wherever_it_stands(stage: str) -> None:
     assert not run.requests.filter(status="pending").exists()
     assert engine.claim(run.pk, "worker") is None
     if held:
-        assert not engine.keep(held.attempt.pk, "worker", progress="")
+        assert not engine.keep(held.attempt.pk, "worker")
         assert engine.settle(held, DONE) is None
     assert f.told(run)[-1] == "workflow_cancelled"
 
@@ -479,14 +489,14 @@ def test_a_run_cancelled_just_when_its_step_is_taken_is_not_executed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = f.start(f.five_steps())
-    sign_for = lifecycle._sign_for
+    sign_for = claims._sign_for
 
     def sign_and_be_cancelled(run_pk: int, worker: str) -> bool:
         taken = sign_for(run_pk, worker)
         engine.cancel(run_pk, reason="changed my mind", actor=f.STARTER)
         return taken
 
-    monkeypatch.setattr(lifecycle, "_sign_for", sign_and_be_cancelled)
+    monkeypatch.setattr(claims, "_sign_for", sign_and_be_cancelled)
 
     assert engine.claim(run.pk, "worker") is None
 

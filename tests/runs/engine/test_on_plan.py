@@ -3,14 +3,12 @@
 import json
 import shutil
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from faber_site.runtime.sweep import sweep
 from runs import engine
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.errors import Refused
@@ -388,6 +386,7 @@ def test_an_imported_run_goes_on_and_its_steps_of_elsewhere_count(tmp_path: Path
     again = Run.objects.get(run_id=run.run_id)
     assert not again.attempts.exists()
     assert conformance.verdict_of(again).conforms
+    engine.resume_stopped(again.pk, f.STARTER)
     again = f.answered(again, "approve")
 
     assert again.status == "completed"
@@ -406,6 +405,7 @@ def test_an_imported_history_that_lies_does_not_complete(tmp_path: Path) -> None
     )
 
     faber("import", str(folder))
+    engine.resume_stopped(Run.objects.get(run_id=run.run_id).pk, f.STARTER)
     again = f.answered(Run.objects.get(run_id=run.run_id), "approve")
 
     assert again.status == "failed"
@@ -478,9 +478,8 @@ def test_a_step_of_a_dead_worker_is_not_handed_out_again_on_a_changed_plan(
     engine.claim(run.pk, "w")
     tamper(run)
     forget()
-    run.attempts.update(lease_until=timezone.now() - timedelta(seconds=1))
 
-    sweep()
+    f.lose(run)
 
     assert f.fresh(run).status == "failed"
     assert executed(run) == ["one"]

@@ -171,7 +171,7 @@ def test_when_the_project_takes_many_again_all_that_wait_begin(project: Project)
     for _ in range(3):
         start(project)
 
-    settings.change(project, {"exclusive": False})
+    settings.change(project, {"exclusive": False}, actor=f.STARTER)
 
     assert statuses() == ["in_progress"] * 3
 
@@ -179,8 +179,8 @@ def test_when_the_project_takes_many_again_all_that_wait_begin(project: Project)
 def test_a_project_that_becomes_exclusive_waits_for_all_that_work_there() -> None:
     project = Project.objects.create(name="Acme/App")
     first, second = start(project), start(project)
-    settings.change(project, {"exclusive": True})
-    third = start(settings.find("acme/app"))
+    settings.change(project, {"exclusive": True}, actor=f.STARTER)
+    third = start(settings.find("acme/app", seen_by=None))
 
     cancel(first)
     work_off()
@@ -283,7 +283,7 @@ def test_the_pages_tell_whom_a_run_waits_for(project: Project, client: Client) -
     assert f"waits for {first.short_id}" in page_of(client, "/runs/")
     assert "waits for its turn" not in page_of(client, f"/runs/{first.run_id}/")
     begin = page_of(client, "/start/")
-    assert "Acme/App takes one run at a time; a new one waits for" in begin
+    assert "One run at a time; a new one waits for" in begin
     assert f'href="/runs/{first.run_id}/"' in begin
 
 
@@ -296,8 +296,8 @@ def test_runs_that_share_a_folder_name_each_other(client: Client, tmp_path: Path
     assert "Not alone in its folder" in page
     assert f'href="/runs/{second.run_id}/"' in page
     assert elsewhere.short_id not in page
-    begin = page_of(client, "/start/")
-    assert f"In the folder of {project.name} work" in begin
+    begin = " ".join(page_of(client, "/start/").split())
+    assert f"{project.name}: 2 unfinished runs use this folder" in begin
     assert f'href="/runs/{second.run_id}/"' in begin
 
     cancel(second)

@@ -37,6 +37,9 @@ class Recorder:
         self.asked += 1
         return self._stop()
 
+    def hold(self) -> None:
+        return None
+
 
 def order(workspace: Path, *, timeout: float = SECONDS, **fields: Any) -> Order:
     briefing = fields.pop("briefing", BRIEFING)
@@ -100,6 +103,14 @@ def test_without_json_a_clean_exit_is_success_with_the_last_line(tmp_path: Path)
 
     assert outcome.result.status is ResultStatus.SUCCESS
     assert outcome.result.message == "two tests passed"
+
+
+def test_a_last_line_is_kept_whole_however_long_it_is(tmp_path: Path) -> None:
+    line = run(tmp_path, "print('first'); print('x' * 15_000)").result.message
+    endless = run(tmp_path, "print('x' * 50_000)").result.message
+
+    assert line == "x" * 15_000
+    assert endless.endswith("x… (30,060 more characters were cut)")
 
 
 def test_a_step_that_prints_nothing_succeeds_and_that_is_said(tmp_path: Path) -> None:
@@ -330,6 +341,7 @@ from runs.executors import Order, Rules, execute
 class Nobody:
     def line(self, stream, text): pass
     def should_stop(self): return False
+    def hold(self): return None
 
 execute(
     Order(

@@ -88,10 +88,12 @@ def test_a_comment_is_posted_and_given_back(github: FakeGitHub, site: Client) ->
         id=stored.id,
         body="Grüße, 木",
         author=github.login,
+        author_id=stored.author_id,
         is_bot=False,
         url=f"https://github.test/acme/shop/issues/7#issuecomment-{stored.id}",
         created_at=NOON,
         updated_at=NOON,
+        repository=REPO,
         issue=7,
     )
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,19 @@ from django.db import (
     connections,
     transaction,
 )
+from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import OrmQ
+from django_q.tasks import async_task
 from pytest_django import Settings
 
-from runs.jobs import queue, wakeup
-from runs.jobs.table import Job
+from runs.jobs import draining, queue, wakeup
+from runs.jobs.table import Job, Lane, Queue
+from runs.models import machine
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
-JOB = Job.GIVE_TURNS
+JOB = Job.ADVANCE_RUN
 OTHER_SESSION = 1
 
 
@@ -36,7 +40,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.WokenBroker]:
 
 @pytest.fixture
 def listener(folder: Path) -> Iterator[wakeup.Listener]:
-    with closing(wakeup.listen("default")) as listener:
+    with closing(wakeup.listen("default", Lane.STEPS)) as listener:
         yield listener
 
 
@@ -44,6 +48,11 @@ def listener(folder: Path) -> Iterator[wakeup.Listener]:
 def folder(settings: Settings, tmp_path: Path) -> Path:
     settings.FABER_DATA_DIR = tmp_path
     return tmp_path
+
+
+@pytest.fixture
+def heeding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining, "_known", draining.last_order())
 
 
 def arguments(taken: list[tuple[int, str]] | None) -> list[tuple[int, ...]]:
@@ -122,6 +131,70 @@ def test_a_job_for_one_cluster_comes_before_the_others(broker: queue.WokenBroker
     assert arguments(broker.dequeue()) == [()]
 
 
+def test_a_short_job_waits_for_no_step(broker: queue.WokenBroker) -> None:
+    queue.enqueue(JOB, 1)
+    queue.enqueue(Job.TAKE_EFFECT, 2)
+
+    with closing(queue.WokenBroker(Lane.SHORT.value)) as short:
+        assert arguments(short.dequeue()) == [(2,)]
+        assert not short.dequeue()
+    assert arguments(broker.dequeue()) == [(1,)]
+    assert not broker.dequeue()
+
+
+def test_what_people_said_comes_before_errands_and_a_beat_before_both() -> None:
+    queue.enqueue(Job.POLL, 1)
+    queue.enqueue(Job.ACT_ON_COMMENT, 2)
+    queue.enqueue_for(os.getsid(0), Job.SHORT_BEAT)
+
+    with closing(queue.WokenBroker(Lane.SHORT.value)) as short:
+        assert [arguments(short.dequeue()) for _ in range(3)] == [[()], [(2,)], [(1,)]]
+
+
+def test_a_job_that_was_queued_before_there_were_lanes_is_done(broker: queue.WokenBroker) -> None:
+    async_task(Job.TAKE_EFFECT.value, 1)
+
+    assert arguments(broker.dequeue()) == [(1,)]
+
+
+def test_a_later_job_waits_in_its_own_queue() -> None:
+    queue.enqueue_at(timezone.now() + timedelta(minutes=1), Job.TAKE_EFFECT, 1)
+
+    assert [row.key for row in OrmQ.objects.all()] == [Queue.PEOPLE]
+
+
+def test_a_step_of_this_machine_is_taken_here(broker: queue.WokenBroker) -> None:
+    queue.hand_to(machine.name(), JOB, 1)
+    queue.hand_to("another", JOB, 2)
+
+    assert arguments(broker.dequeue()) == [(1,)]
+    assert not broker.dequeue()
+
+
+def test_what_is_older_than_all_that_waits_was_lost() -> None:
+    now = timezone.now()
+    assert queue.lost_before(Job.POLL, now) == now
+
+    queue.enqueue(Job.DELIVER, 1)
+    OrmQ.objects.update(lock=now - timedelta(minutes=5))
+    queue.enqueue(Job.ACT_ON_COMMENT, 1)
+
+    assert queue.lost_before(Job.POLL, now) == now - timedelta(minutes=5)
+    assert queue.lost_before(Job.TAKE_EFFECT, now) == now
+
+
+def test_who_is_asked_to_drain_takes_beats_and_no_steps(
+    broker: queue.WokenBroker, folder: Path, heeding: None
+) -> None:
+    queue.enqueue(JOB, 1)
+    queue.enqueue_for(os.getsid(0), Job.BEAT)
+    draining.Draining()
+
+    assert arguments(broker.dequeue()) == [()]
+    assert not broker.dequeue()
+    assert queue.waiting(Lane.STEPS) == 1
+
+
 def test_a_job_for_another_cluster_is_left_alone(broker: queue.WokenBroker) -> None:
     queue.enqueue_for(OTHER_SESSION, JOB)
 
@@ -135,11 +208,11 @@ def test_a_job_for_a_cluster_counts_as_answered_when_it_is_acknowledged(
     queue.enqueue_for(os.getsid(0), JOB)
     taken = broker.dequeue()
     assert taken
-    assert not queue.is_answered(os.getsid(0))
+    assert not queue.is_answered(os.getsid(0), Lane.STEPS)
 
     broker.acknowledge(taken[0][0])
 
-    assert queue.is_answered(os.getsid(0))
+    assert queue.is_answered(os.getsid(0), Lane.STEPS)
 
 
 def test_what_a_cluster_left_unanswered_can_be_forgotten() -> None:
@@ -148,7 +221,7 @@ def test_what_a_cluster_left_unanswered_can_be_forgotten() -> None:
 
     queue.forget(OTHER_SESSION)
 
-    assert queue.is_answered(OTHER_SESSION)
+    assert queue.is_answered(OTHER_SESSION, Lane.STEPS)
     assert queue.waiting_since() is not None
 
 
@@ -178,7 +251,7 @@ def test_every_cluster_on_a_host_is_woken(
     listener: wakeup.Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runs.jobs.wakeup.os.getpid", lambda: 4_000_001)
-    with closing(wakeup.listen("default")) as second:
+    with closing(wakeup.listen("default", Lane.STEPS)) as second:
         queue.enqueue(JOB, 1)
 
         assert seconds_until_woken(listener) < 2
@@ -212,7 +285,7 @@ class TestSocket:
     ) -> None:
         settings.FABER_DATA_DIR = tmp_path / ("long" * 30)
         settings.FABER_DATA_DIR.mkdir()
-        with closing(wakeup.listen("default")) as listener:
+        with closing(wakeup.listen("default", Lane.STEPS)) as listener:
             queue.enqueue(JOB, 1)
 
             assert seconds_until_woken(listener) < 2
@@ -231,7 +304,7 @@ class TestSocket:
     def test_the_file_of_a_dead_process_is_removed(
         self, listener: wakeup.Listener, folder: Path
     ) -> None:
-        dead = folder / "wakeups" / "4000003"
+        dead = folder / "wakeups" / "steps-4000003"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as its:
             its.bind(str(dead))
 
@@ -298,3 +371,21 @@ def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker
         theirs = elsewhere.submit(rivals).result(timeout=10)
 
     assert [arguments(taken) for taken in (ours, theirs)] == [[(0,)], [(1,)]]
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is of one machine")
+@pytest.mark.parametrize("ahead", [timedelta(seconds=30), timedelta(seconds=-30)])
+def test_a_job_of_a_host_with_another_clock_is_taken_at_once(
+    broker: queue.WokenBroker, ahead: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = timezone.now
+    with monkeypatch.context() as there:
+        there.setattr(timezone, "now", lambda: now() + ahead)
+        queue.enqueue(JOB, 1)
+
+    waited_since = queue.waiting_since(JOB.queue)
+
+    assert waited_since is not None
+    assert abs(waited_since - now()) < timedelta(seconds=25)
+    assert arguments(broker.dequeue()) == [(1,)]

@@ -3,9 +3,9 @@ from inspect import signature
 
 import pytest
 
-from runs.jobs.table import Job
+from runs.jobs.table import Job, Lane
 
-ARGUMENTS = {Job.BEAT: 0, Job.READ_WEBHOOKS: 0}
+ARGUMENTS = {Job.BEAT: 0, Job.SHORT_BEAT: 0, Job.READ_WEBHOOKS: 0}
 
 
 @pytest.mark.parametrize("job", Job)
@@ -13,3 +13,14 @@ def test_every_job_names_a_function_that_takes_the_key_of_a_row(job: Job) -> Non
     function = getattr(import_module(job.module), job.rpartition(".")[2])
 
     assert len(signature(function).parameters) == ARGUMENTS.get(job, 1)
+
+
+def test_only_what_may_last_long_is_in_the_lane_of_steps() -> None:
+    long = {job for job in Job if job.lane is Lane.STEPS}
+
+    assert long == {Job.BEAT, Job.ADVANCE_RUN, Job.TIDY_WORKTREE}
+
+
+@pytest.mark.parametrize("lane", Lane)
+def test_each_lane_has_a_beat_of_its_own(lane: Lane) -> None:
+    assert lane.beat.lane is lane

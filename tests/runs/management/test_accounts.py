@@ -2,9 +2,11 @@
 
 import pytest
 from django.contrib.auth import authenticate, get_user_model
+from pytest_django.fixtures import Settings
 
 from runs.accounts import users
 from tests.commands import faber
+from tests.fake_github import FakeGitHub
 
 pytestmark = pytest.mark.django_db
 
@@ -56,3 +58,60 @@ def test_a_login_link_of_nobody_is_not_found() -> None:
     answer = faber("login-link", "nobody")
 
     assert (answer.code, answer.err) == (6, "There is no account nobody.\n")
+
+
+# Links to GitHub
+
+
+def test_an_account_is_linked_by_githubs_number(github: FakeGitHub) -> None:
+    number = github.add_user("octocat")
+    faber("user", "create", "rita")
+
+    answer = faber("user", "link", "Rita", "OctoCat", "--json")
+
+    linked = {"name": "rita", "github_login": "OctoCat", "github_id": number}
+    assert (answer.code, answer.document) == (0, linked)
+    assert faber("user", "links", "--json").document["items"] == [linked]
+    assert faber("user", "link", "rita", "octocat").code == 0  # again is no error
+
+
+def test_a_login_is_linked_to_one_account(github: FakeGitHub) -> None:
+    github.add_user("octocat")
+    faber("user", "create", "rita")
+    faber("user", "create", "zoe")
+    faber("user", "link", "rita", "octocat")
+
+    answer = faber("user", "link", "zoe", "octocat")
+
+    assert answer.code == 7
+    assert "octocat is linked to rita" in answer.err
+
+
+def test_an_account_can_be_unlinked(github: FakeGitHub) -> None:
+    github.add_user("octocat")
+    faber("user", "create", "rita")
+    faber("user", "link", "rita", "octocat")
+
+    assert faber("user", "unlink", "rita", "octocat").code == 0
+
+    assert faber("user", "links", "--json").document["items"] == []
+    assert faber("user", "unlink", "rita", "octocat").code == 6
+
+
+def test_nobody_and_a_bot_cannot_be_linked(github: FakeGitHub) -> None:
+    github.add_user("helper[bot]")
+    faber("user", "create", "rita")
+
+    assert faber("user", "link", "rita", "nobody").code == 6
+    assert faber("user", "link", "rita", "helper[bot]").code == 7
+    assert faber("user", "link", "nobody", "octocat").code == 6
+
+
+def test_without_github_nothing_can_be_linked(settings: Settings) -> None:
+    settings.FABER_GITHUB_TOKEN = ""
+    faber("user", "create", "rita")
+
+    answer = faber("user", "link", "rita", "octocat")
+
+    assert answer.code == 7
+    assert "FABER_GITHUB_TOKEN" in answer.err

@@ -5,7 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import CommandError
+from pytest_django.fixtures import Settings
 
+from runs.domain.responses import published
 from runs.terminal import inputs
 from tests import factories as f
 from tests.commands import faber
@@ -62,6 +65,39 @@ def test_a_file_that_is_no_workflow_is_invalid(tmp_path: Path, content: str) -> 
     assert answer.code == 2
     assert answer.document["valid"] is False
     assert answer.document["errors"]
+
+
+def test_validate_warns_of_an_agent_that_is_not_installed(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.FABER_AGENT_COMMAND = ("no-such-agent", "-p")
+    asking = f.workflow({"build": [{"id": "code", "prompt": "Write it."}]})
+
+    checked = faber("validate", put(tmp_path, asking))
+
+    told = "Agent `no-such-agent` is not installed. Install it or set FABER_AGENT_COMMAND."
+    assert (checked.code, checked.out) == (0, f"warning: {told}\nvalid\n")
+
+
+def test_validate_warns_of_a_misspelt_placeholder(tmp_path: Path) -> None:
+    step: f.Json = {"id": "go", "run": ["make", "{wrok_id}"]}
+
+    answer = faber("validate", put(tmp_path, f.workflow({"build": [step]})), "--json")
+
+    assert answer.code == 0
+    assert answer.document["warnings"] == [
+        {
+            "place": "phases.build.steps[0].run",
+            "message": "{wrok_id} is not known to a run, did you mean work_id?",
+        }
+    ]
+
+
+@pytest.mark.parametrize("workflow", ["core", "default", "demo"])
+def test_the_bundled_workflows_are_spelt_right(workflow: str) -> None:
+    answer = faber("validate", workflow, "--json")
+
+    assert not [w for w in answer.document["warnings"] if "not known to a run" in w["message"]]
 
 
 @pytest.mark.parametrize("command", ["validate", "validate-response"])
@@ -123,3 +159,13 @@ def test_a_standard_input_that_was_closed_is_a_sentence(monkeypatch: pytest.Monk
     answer = faber("render")
 
     assert (answer.code, answer.err) == (2, "standard input: cannot be read\n")
+
+
+def test_validate_response_prints_the_schema_it_goes_by() -> None:
+    for words in (["--schema"], ["--schema", "--json"]):
+        answer = faber("validate-response", *words)
+        assert answer.code == 0
+        assert answer.document == json.loads(json.dumps(published.SCHEMA))
+    for words in ([], ["-", "--schema"]):
+        with pytest.raises(CommandError):
+            faber("validate-response", *words)

@@ -1,6 +1,7 @@
 """What the command line tells about runs, and the little it does to them."""
 
 import json
+import time
 
 import pytest
 
@@ -22,7 +23,7 @@ def test_status_shows_the_newest_runs_first(run: Run) -> None:
 
     header, first, second = faber("status").lines
 
-    columns = ["RUN", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"]
+    columns = ["RUN", "TITLE", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"]
     assert header.split() == columns
     assert (first.split()[0], "completed" in first) == (newer.short_id, True)
     assert second.split()[0] == run.short_id
@@ -158,3 +159,26 @@ def test_verify_names_what_diverged(run: Run) -> None:
     assert answer.code == 4
     assert answer.out.startswith(f"{run.run_id} diverged: missing: frame:one; ")
     assert "fabricated: frame:one" in answer.out
+
+
+def test_without_a_screen_watching_prints_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = f.start(f.workflow({"build": [f.step("one"), f.step("two", "tests.steps:fail")]}))
+    looks = iter([None, None, run])
+    monkeypatch.setattr(time, "sleep", lambda _: f.work(going) if (going := next(looks)) else None)
+
+    answer = faber("status", run.short_id, "--watch")
+
+    assert answer.code == 0
+    assert answer.err.splitlines() == [f"{run.run_id} in progress (0 of 2 steps)"]
+    assert "awaiting feedback" in answer.lines[0]
+
+
+def test_watching_every_run_ends_when_all_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = f.started(f.workflow({"build": [f.step("one")]}))
+    run = f.start(f.workflow({"build": [f.step("one")]}))
+    monkeypatch.setattr(time, "sleep", lambda _: f.work(run))
+
+    answer = faber("status", "--watch", "--json")
+
+    assert {item["status"] for item in answer.document["items"]} == {"completed"}
+    assert {line.split()[0] for line in answer.err.splitlines()} == {run.run_id, done.run_id}

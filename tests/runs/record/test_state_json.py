@@ -1,5 +1,6 @@
 """A run as programs see it: state.json, metadata.json, Run JSON."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,9 +125,11 @@ def test_run_json_has_exactly_the_fields_programs_rely_on() -> None:
     shape = run_json.run_shape(run)
 
     assert set(shape) == {
-        "run_id", "work_id", "project", "workflow_id", "status", "current_phase",
+        "run_id", "title", "work_id", "project", "workflow_id", "status", "current_phase",
         "current_step", "resume_point", "progress", "artifacts", "batch_id", "started_by",
-        "created_at", "updated_at", "completed_at", "error", "pending_request", "url",
+        "started_by_token",
+        "created_at", "updated_at", "completed_at", "error", "outcome", "ended_by", "late_results",
+        "pending_request", "url",
     }  # fmt: skip
     assert shape["progress"] == {"done": 1, "total": 5}
     assert shape["pending_request"] == f.pending(run).request_id
@@ -146,3 +149,16 @@ def test_a_run_on_its_way_is_held_only_to_what_it_reached() -> None:
 
     assert verdict["conforms"] is True
     assert verdict["matched"] == ["frame:one"]
+
+
+def test_an_answer_that_was_asked_again_is_marked_in_the_history(tmp_path: Path) -> None:
+    run = f.spec_reviewed(tmp_path)
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+    f.answer(run, "approve")
+
+    run = f.answered(run, "approve")
+
+    history: Any = state_json.state_of(run)["feedback_history"]
+    first, second = history
+    assert first["superseded"] is True
+    assert "superseded" not in second

@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from runs.context import store
+from runs.domain.workflow import spelling
+from runs.domain.workflow.plan import digest_of
 from tests import factories as f
 from tests.briefings import Json, briefing_of, copying
 from tests.fake_github import FakeGitHub
@@ -41,6 +45,15 @@ def test_the_resume_point_says_in_which_mode_the_step_is_executed(tmp_path: Path
     (tmp_path / "again").touch()
     f.answered(run, "retry")
     assert mode("check") == "after_feedback"
+
+
+def test_the_names_that_a_run_knows_are_those_that_validate_knows(tmp_path: Path) -> None:
+    step = f.step("go", arguments={"who": "{nobody}"})
+
+    run = f.started(f.workflow({"build": [step]}), tmp_path)
+
+    (error,) = f.pending(run).context["errors"]
+    assert error.endswith(f"known: {', '.join(sorted(spelling.OF_A_RUN))}.")
 
 
 # Words that would be orders
@@ -175,3 +188,111 @@ def test_after_each_type_of_feedback_the_executor_gets_the_seeds_words(
     assert told["feedback"]["response"] == case.response
     assert told["feedback"]["comment"] == case.comment
     assert told["context"]["resume_point"]["mode"] == "after_feedback"
+
+
+# Values stay values
+
+FETCH: Json = {"id": "fetch", "run": ["echo", "{target}", "{branch_name}"]}
+SAYING: Json = {"id": "say", "run": ["cat", "said.json"]}
+
+
+def test_a_value_that_a_step_made_and_that_would_be_an_option_fails_the_next_step(
+    tmp_path: Path,
+) -> None:
+    said = {"status": "success", "message": "x", "details": {"branch_name": "--exec=touch x"}}
+    (tmp_path / "said.json").write_text(json.dumps(said))
+    document = f.workflow({"frame": [SAYING], "build": [FETCH]})
+
+    run = f.started(document, tmp_path, target="main")
+
+    (failed,) = run.attempts.filter(step="fetch")
+    assert failed.result == "failure"
+    assert failed.response["errors"] == [  # type: ignore[index]
+        "{branch_name}: '--exec=touch x' begins with -, so a command would take it as an option."
+    ]
+    assert not hasattr(failed, "output")
+
+
+def test_a_plan_from_before_fills_no_script(tmp_path: Path) -> None:
+    run = f.start(f.workflow({"build": [{"id": "one", "run": ["sh", "-c", "true"]}]}), tmp_path)
+    plan = json.loads(json.dumps(run.plan).replace('"true"', '"touch {target}"'))
+    run.plan, run.target = plan, "x; touch y"
+    run.plan_hash = digest_of(plan)
+    run.save()
+
+    run = f.work(run)
+
+    assert run.attempts.get().result == "failure"
+    assert "{target} would become part of a script" in str(run.attempts.get().response)
+    assert not (tmp_path / "y").exists()
+
+
+PRINTENV = "env | grep -E '^FABER_(INPUT|TARGET|WORK|PROMPT)' | sort"
+GIVEN: Json = {
+    "work_id": "258",
+    "target": "--all; rm",
+    "prompt": "- one\n- two",
+    "inputs": {"api-version": "$(2)", "Größe": "x", "deep": "é"},
+}
+SEEN = """\
+FABER_INPUT_API_VERSION=$(2)
+FABER_INPUT_DEEP=é
+FABER_INPUT_GR__E=x
+FABER_PROMPT=- one
+FABER_TARGET=--all; rm
+FABER_WORK_ID=258
+"""
+
+
+def test_a_step_finds_the_values_in_its_environment(tmp_path: Path) -> None:
+    document = f.workflow({"build": [{"id": "one", "run": ["sh", "-c", PRINTENV]}]})
+
+    run = f.started(document, tmp_path, **GIVEN)
+
+    assert run.attempts.get().output.stdout == SEEN
+
+
+def test_a_hook_and_an_agent_find_the_values_in_their_environment(
+    tmp_path: Path, settings: Any
+) -> None:
+    look = tmp_path / "look.sh"
+    look.write_text(f"#!/bin/sh\n{PRINTENV}\n")
+    look.chmod(0o755)
+    settings.FABER_AGENT_COMMAND = (str(look),)
+    hooks = {"pre_build": [{"type": "script", "name": "look", "path": "look.sh"}]}
+
+    run = f.started(
+        f.workflow({"build": [{"id": "one", "prompt": "Do."}]}, hooks=hooks), tmp_path, **GIVEN
+    )
+
+    assert [attempt.output.stdout for attempt in run.attempts.all()] == [SEEN, SEEN]
+
+
+def test_a_value_too_long_for_the_environment_stops_no_step(tmp_path: Path) -> None:
+    document = f.workflow({"build": [{"id": "one", "run": ["sh", "-c", "env"]}]})
+
+    run = f.started(document, tmp_path, prompt="x" * 200_000, inputs={"a": "b"})
+
+    assert run.status == "completed"
+    assert "FABER_PROMPT" not in run.attempts.get().output.stdout
+    assert "FABER_INPUT_A=b" in run.attempts.get().output.stdout
+
+
+def test_what_was_not_given_is_empty_and_never_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FABER_TARGET", "somebody else's")
+    document = f.workflow({"build": [{"id": "one", "run": ["sh", "-c", 'echo "[$FABER_TARGET]"']}]})
+
+    assert f.started(document, tmp_path).attempts.get().output.stdout == "[]\n"
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL may be of many machines")
+def test_on_one_machine_nothing_is_asked_or_kept_about_machines(tmp_path: Path) -> None:
+    run = f.start(f.five_steps(), tmp_path)
+
+    with CaptureQueriesContext(connection) as asked:
+        run = f.work(run)
+
+    assert (run.host, run.folder_mark, run.left_commit) == ("", "", "")
+    assert not [query for query in asked if "sitehost" in query["sql"]]

@@ -2,17 +2,16 @@
 
 import os
 import subprocess
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from runs import context, engine
 from runs.engine import conformance
 from runs.models import Run
 from runs.worker import advance, remote
+from runs.worker.lease import Lease
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -168,8 +167,9 @@ def test_a_commit_made_before_the_worker_died_counts_for_the_attempt_that_goes_o
     run = f.start(f.workflow({"build": [step]}), repository)
     claim = engine.claim(run.pk, "dies")
     assert claim
-    advance._perform(claim, advance.Nobody(), context.Memory())
-    run.attempts.update(lease_until=timezone.now() - timedelta(seconds=1))
+    with Lease(claim, advance.Nobody().line) as lease:
+        advance._prepared(claim, None, lease, context.Memory())()
+    f.lose(run)
 
     run = f.work(run)
 
@@ -315,7 +315,7 @@ def test_missing_evidence_keeps_what_the_step_said_and_counts_nothing_of_it(tmp_
 def test_a_file_handed_in_without_the_evidence_is_no_artifact_of_the_run() -> None:
     run = away(None, [{"artifact": "spec.md"}, {"artifact": "plan.md"}])
 
-    run = finish(run, files=(("spec.md", "# Spec"),))
+    run = finish(run, files=(("spec.md", b"# Spec"),))
 
     assert refused(run) == ["plan.md was not handed in."]
     assert not run.revisions.exists()
@@ -351,7 +351,7 @@ def away(folder: Path | None, evidence: object) -> Run:
     return f.start(f.workflow({"build": [step]}), folder or remote.own_folder("Acme/App"))
 
 
-def finish(run: Run, response: f.Json = DONE, files: tuple[tuple[str, str], ...] = ()) -> Run:
+def finish(run: Run, response: f.Json = DONE, files: tuple[tuple[str, bytes], ...] = ()) -> Run:
     lease = str(remote.take(run, "laptop")["lease"])
     remote.finish(run, lease, response, remote.sent_files(files))
     return f.fresh(run)
@@ -365,15 +365,56 @@ def test_a_remote_step_in_a_folder_of_this_machine_is_held_to_its_evidence(
     lease = str(remote.take(run, "laptop")["lease"])
     (repository / "made").touch()
     remote.finish(run, lease, DONE)
-    assert refused(f.fresh(run)) == NO_COMMIT
+    assert refused(f.work(run)) == NO_COMMIT
 
     f.answer(run, "retry")
     lease = str(remote.take(run, "laptop")["lease"])
     git(repository, "commit", "-q", "--allow-empty", "-m", "second")
     remote.finish(run, lease, DONE)
 
-    assert f.fresh(run).status == "completed"
+    assert f.work(run).status == "completed"
     assert [piece[1] for piece in told(run)] == ["found", "found", "found"]
+
+
+def test_evidence_commands_of_a_remote_step_wait_for_a_worker(repository: Path) -> None:
+    run = away(repository, {"command": "touch looked"})
+    lease = str(remote.take(run, "laptop")["lease"])
+
+    remote.finish(run, lease, DONE)
+
+    assert not (repository / "looked").exists()
+    assert remote.take(f.fresh(run), "laptop") == {"action": "wait", "request_id": None}
+    with pytest.raises(remote.LeaseLost):
+        remote.finish(run, lease, DONE)
+    assert f.work(run).status == "completed"
+    assert (repository / "looked").exists()
+
+
+def test_what_was_handed_in_outlives_the_worker_that_looked_for_its_evidence(
+    repository: Path,
+) -> None:
+    run = away(repository, {"command": "true"})
+    lease = str(remote.take(run, "laptop")["lease"])
+    remote.finish(run, lease, DONE, remote.sent_files([("spec.md", b"# Spec")]))
+    assert engine.claim(run.pk, "a worker that dies")
+    f.lose(run)
+
+    run = f.work(run)
+
+    assert run.status == "completed"
+    assert run.revisions.get().text == "# Spec"
+
+
+def test_a_file_that_a_remote_step_only_names_is_not_read_from_this_machine(
+    repository: Path,
+) -> None:
+    (repository / ".env").write_text("PASSWORD=hunter2")
+    run = away(repository, [])
+
+    run = finish(run, {**DONE, "details": {"artifact_path": ".env"}})
+
+    assert run.status == "completed"
+    assert not run.revisions.exists()
 
 
 def test_what_a_remote_step_did_on_another_machine_is_not_looked_for_and_that_is_said() -> None:
@@ -389,7 +430,7 @@ def test_an_artifact_of_another_machine_must_be_sent() -> None:
     assert refused(run) == ["spec.md was not handed in."]
 
     f.answer(run, "retry")
-    run = finish(run, files=(("spec.md", "# Spec"),))
+    run = finish(run, files=(("spec.md", b"# Spec"),))
 
     assert run.status == "completed"
     assert run.revisions.get().text == "# Spec"
@@ -405,7 +446,7 @@ def test_an_artifact_of_another_machine_must_be_sent() -> None:
 )
 def test_a_remote_executor_that_claims_more_than_its_step_is_refused(lie: f.Json) -> None:
     steps: list[f.Json] = [{"id": name, "remote": True} for name in ("make", "check")]
-    run = finish(f.start(f.workflow({"build": steps})), {**DONE, **lie}, (("x.md", "x"),))
+    run = finish(f.start(f.workflow({"build": steps})), {**DONE, **lie}, (("x.md", b"x"),))
 
     assert f.pending(run).type == "error_resolution"
     assert "divergence build:make" in f.story(run)

@@ -27,6 +27,7 @@ from runs.record import state_json
 from runs.workspaces import worktrees as workspaces
 from tests import factories as f
 from tests.commands import faber
+from tests.isolation import need_isolation
 from tests.jobs import work_off
 
 pytestmark = pytest.mark.django_db
@@ -117,6 +118,29 @@ def test_a_run_works_on_a_branch_and_in_a_folder_of_its_own(
     assert state_json.metadata_of(run)["workspace"] == str(run.folder)
 
 
+@pytest.mark.parametrize("program", ["filter.own.smudge", "filter.own.clean", "core.fsmonitor"])
+def test_what_a_step_sets_up_in_the_repository_does_not_see_the_data(
+    repository: Path, data_dir: Path, program: str
+) -> None:
+    need_isolation()
+    (data_dir / "secret_key").write_text("top secret")
+    (repository / ".gitattributes").write_text("*.md filter=own\n")
+    git(repository, "add", "--all")
+    git(repository, "commit", "-qm", "Filtered")
+    spy = repository.parent / "spy"
+    spy.write_text(f"#!/bin/sh\ncat {data_dir}/secret_key >> {spy}.seen\ncat\n")
+    spy.chmod(0o755)
+    git(repository, "config", program, str(spy))
+
+    run = f.work(start(repository))
+    (run.folder / "readme.md").write_text("An ape.\n")
+    cancelled(run)
+
+    assert workspaces.discard(f.fresh(run)).startswith("it holds changes")
+    seen = Path(f"{spy}.seen")
+    assert not seen.exists() or "top secret" not in seen.read_text()
+
+
 def test_two_runs_of_one_repository_do_not_meet(repository: Path) -> None:
     first, second = f.work(start(repository)), f.work(start(repository))
 
@@ -136,7 +160,7 @@ def test_the_project_decides_where_the_workflow_is_silent(repository: Path) -> N
 
     assert start(repository, worktree=None).worktree_of == str(repository)
     assert start(repository, worktree=False).worktree_of == ""
-    project_settings.change(project, {"worktree": False})
+    project_settings.change(project, {"worktree": False}, actor=f.STARTER)
     assert start(repository, worktree=None).worktree_of == ""
     assert start(repository, worktree=True).worktree_of == str(repository)
 
@@ -148,7 +172,9 @@ def test_it_begins_with_the_base_branch_of_the_project(repository: Path) -> None
     git(repository, "commit", "-qm", "Next")
     assert (f.work(start(repository)).folder / "next.md").exists()
 
-    project_settings.change(project_settings.find("acme/app"), {"base_branch": "main"})
+    project_settings.change(
+        project_settings.find("acme/app", seen_by=None), {"base_branch": "main"}, actor=f.STARTER
+    )
 
     assert not (f.work(start(repository)).folder / "next.md").exists()
 
@@ -337,7 +363,7 @@ def test_what_the_site_itself_made_is_found_in_a_copy(
 
     assert f.fresh(run).folder.parent == copy / "demo"
     assert (f.fresh(run).folder / "invoices.py").exists()
-    project = project_settings.find("faber/demo")
+    project = project_settings.find("faber/demo", seen_by=None)
     assert project.folder == f.fresh(run).folder
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django_q.models import OrmQ
@@ -21,14 +22,15 @@ from faber_site.runtime.sweep import sweep
 from feedback.channels.callbacks import calls, channel, outbound
 from feedback.channels.callbacks.addresses import read_allowed
 from feedback.doctor import diagnosis
+from feedback.doctor.finding import REMEMBERED
 from feedback.models import Callback, FeedbackRequest
 from feedback.requests import answers
 from runs import engine
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
-from runs.jobs import heartbeat
 from runs.models import AccessToken, Run
 from tests import factories as f
+from tests import workers
 from tests.api_client import Program, account, body_of, error_of, program
 from tests.commands import faber
 from tests.jobs import later, work_off
@@ -59,6 +61,7 @@ def agent(secret: str) -> Program:
 def ask(agent: Program, url: str, **more: object) -> Run:
     body = {"type": "confirmation", "prompt": "Drop it?", "callback_url": url, **more}
     asked = body_of(agent.post("/requests", body))
+    assert asked.pop("callback_secret").startswith("whsec_")
     assert "callback" not in json.dumps(asked)
     return Run.objects.get(run_id=asked["run_id"])
 
@@ -90,22 +93,54 @@ def test_the_answer_is_posted_with_the_request(agent: Program, receiver: Receive
     assert callback.delivered_at is not None
 
 
-def test_a_call_is_signed_with_the_hash_of_the_token(
-    agent: Program, secret: str, receiver: Receiver
+def test_a_call_is_signed_with_the_secret_that_came_with_the_request(
+    agent: Program, receiver: Receiver
 ) -> None:
-    f.answer(ask(agent, receiver.url), "confirm")
+    body = {"type": "confirmation", "prompt": "Drop it?", "callback_url": receiver.url}
+    asked = body_of(agent.post("/requests", body))
+    f.answer(Run.objects.get(), "confirm")
     work_off()
 
     (call,) = receiver.calls
     name, at = call.headers["webhook-id"], call.headers["webhook-timestamp"]
-    key = hashlib.sha256(secret.encode()).digest()
+    key = base64.b64decode(asked["callback_secret"].removeprefix("whsec_"))
     content = f"{name}.{at}.".encode() + call.body
     mine = base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
     assert call.headers["webhook-signature"] == f"v1,{mine}"
     assert name == call.document["request_id"]
     assert abs(int(at) - timezone.now().timestamp()) < 60
-    assert secret not in str(call.headers) + call.body.decode()
-    assert AccessToken.objects.get().digest not in str(call.headers) + call.body.decode()
+    assert "callback_secret" not in call.document
+
+
+def test_who_reads_the_database_can_sign_nothing(agent: Program, receiver: Receiver) -> None:
+    body = {"type": "confirmation", "prompt": "Drop it?", "callback_url": receiver.url}
+    first = body_of(agent.post("/requests", body, {"Idempotency-Key": "one"}))
+    again = body_of(agent.post("/requests", body, {"Idempotency-Key": "one"}))
+    f.answer(Run.objects.get(), "confirm")
+    work_off()
+
+    (call,) = receiver.calls
+    content = f"{call.headers['webhook-id']}.{call.headers['webhook-timestamp']}.".encode()
+    digest = bytes.fromhex(AccessToken.objects.get().digest)
+    forged = base64.b64encode(hmac.digest(digest, content + call.body, "sha256")).decode()
+    assert call.headers["webhook-signature"] != f"v1,{forged}"
+    assert again == first
+    stored = "".join(
+        str(row) for model in apps.get_models() for row in model._default_manager.values()
+    )
+    assert first["callback_secret"].removeprefix("whsec_") not in stored
+
+
+def test_each_request_has_a_secret_of_its_own(agent: Program, receiver: Receiver) -> None:
+    body = {"type": "confirmation", "prompt": "Drop it?", "callback_url": receiver.url}
+    run = f.start(f.workflow({"build": [{"id": "away", "remote": True}]}))
+
+    alone = body_of(agent.post("/requests", body))["callback_secret"]
+    inside = body_of(agent.post(f"/runs/{run.run_id}/requests", body))["callback_secret"]
+
+    assert alone != inside
+    del body["callback_url"]
+    assert "callback_secret" not in body_of(agent.post("/requests", body))
 
 
 def test_a_run_that_asks_is_called_back_too(agent: Program, receiver: Receiver) -> None:
@@ -491,7 +526,7 @@ def test_a_wrong_allowance_stops_the_start_with_one_line(
 
 @pytest.fixture
 def worker() -> None:
-    heartbeat.record()
+    workers.report()
 
 
 @pytest.mark.usefixtures("worker")
@@ -541,5 +576,5 @@ def test_what_nobody_wants_or_what_is_long_ago_is_no_finding(
     work_off()
     assert diagnosis.findings() == []
 
-    Callback.objects.update(attempts=calls.TRIES, next_try_at=timezone.now() - diagnosis.REMEMBERED)
+    Callback.objects.update(attempts=calls.TRIES, next_try_at=timezone.now() - REMEMBERED)
     assert diagnosis.findings() == []

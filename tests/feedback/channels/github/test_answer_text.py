@@ -26,7 +26,8 @@ SEEDS_EXAMPLE = "I approve this design. The approach looks good."
         ("approve\n\nNice work.", "approve", "Nice work."),
         ("Nice work.\napprove", "approve", "Nice work."),
         ("Thanks! Approved.", "approve", "Thanks! Approved."),
-        ("approve\n\n> I do not approve", "approve", ""),
+        ("approve\n\n> I do not approve", "approve", "> I do not approve"),
+        ("> Shall we?\n\napprove\n\nGo.", "approve", "> Shall we?\n\nGo."),
         ("approve\n\n```\nif x: reject\n```", "approve", "```\nif x: reject\n```"),
         ("1", "approve", ""),
         ("1.", "approve", ""),
@@ -121,6 +122,7 @@ def test_an_answer_without_doubt_is_read_with_its_comment(
         ("1\n2", "more than one"),
         ("request_changes", "Say what should change"),
         ("2", "Say what should change"),
+        ("> all of it\n\nrequest_changes", "Say what should change"),
         ("I request changes.", "Say what should change"),
         ("- **request_changes**", "Say what should change"),
         ("approve\n\n" + "[a](" * 5_000, "too long"),
@@ -150,12 +152,12 @@ def test_a_selection_is_read_by_its_own_names(text: str, response: str | None) -
     assert read(text, FeedbackType.SELECTION, DATABASES).response == response
 
 
-def test_a_clarification_takes_the_whole_text_with_its_code_and_without_quotes() -> None:
+def test_a_clarification_takes_the_whole_text_with_its_code_and_quotes() -> None:
     text = "> Which one?\n\nUse `postgres`, if it is there:\n```\nmake db\n```"
 
     reading = read(text, FeedbackType.CLARIFICATION, ())
 
-    assert reading.response == "Use `postgres`, if it is there:\n```\nmake db\n```"
+    assert reading.response == text
 
 
 def test_an_empty_clarification_is_no_answer() -> None:

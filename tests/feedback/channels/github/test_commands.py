@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedback.channels.github import answer_text
 from feedback.channels.github.commands import Command, CommandKind, parse
-from runs.domain.values.questions import FeedbackType, make_option
+from runs.domain.values.questions import KNOWN_OPTIONS, FeedbackType, make_option
 from tests.commands import faber
 
 RUN = "acme/shop/0b8f4f0e-7a51-4c38-9d51-2f6f6c1d9a11"
@@ -61,8 +62,24 @@ def test_each_form_of_the_contract_is_understood(body: str, command: Command) ->
             "I approve this design. The approach looks good.",
         ),
         ("I approve.\n@faber resume\n\n-- \nSent from my phone", "I approve."),
-        ("> approve\n\nreject\n\n@faber resume", "reject"),
-        ("<!-- approve -->\n\nreject\n\n@faber resume", "reject"),
+        ("> approve\n\nreject\n\n@faber resume", "> approve\n\nreject"),
+        ("<!-- approve -->\n\nreject\n\n@faber resume", "<!-- approve -->\n\nreject"),
+        (
+            "@faber approve\n\nSee:\n\n> a quote\n> of two lines",
+            "See:\n\n> a quote\n> of two lines",
+        ),
+        ("- > nested\n\n@faber approve", "- > nested"),
+        ("Because:\n\n    indented()\n\n@faber reject", "Because:\n\n```\nindented()\n```"),
+        (
+            "<details><summary>Log</summary>\n\n```\nboom\n```\n\n</details>\n\n@faber retry",
+            "<details><summary>Log</summary>\n\n```\nboom\n```\n\n</details>",
+        ),
+        (
+            "@faber approve\n\nOn Mon, 4 May 2026 at 10:02, Ida <\nida@example.org> wrote:\n\n"
+            "> ## Feedback Requested\n> @faber resume\n",
+            "",
+        ),
+        ("Fine.\n@faber approve\n\nAm 4. Mai 2026 schrieb Ida:\n> Darf es?", "Fine."),
         ("before\n\n@faber approve\n\nafter", "before\n\nafter"),
         ("before\n@faber approve\nafter", "before\nafter"),
         ("- one\n- two\n@faber request_changes", "- one\n- two"),
@@ -80,12 +97,30 @@ def test_the_other_words_are_the_feedback(body: str, feedback: str) -> None:
     assert command.feedback == feedback
 
 
-def test_code_beside_a_command_is_kept_apart_from_what_is_said() -> None:
-    command = parse("Like this:\n```\nx = 1\n```\n\n@faber request_changes")
+def test_code_beside_a_command_stays_in_the_feedback_as_it_was_written() -> None:
+    command = parse("Like this:\n```py\nx = 1\n@faber approve\n```\n\n@faber request_changes")
 
     assert command
-    assert command.feedback == "Like this:"
-    assert command.words == "Like this:\n```\nx = 1\n```"
+    assert command.response == "request_changes"
+    assert command.feedback == "Like this:\n```py\nx = 1\n@faber approve\n```"
+
+
+@pytest.mark.parametrize(
+    ("body", "has_words"),
+    [
+        ("@faber request_changes", False),
+        ("> the whole request\n\n@faber request_changes", False),
+        ("<!-- note -->\n\n@faber request_changes", False),
+        ("> the whole request\n\nShorter.\n\n@faber request_changes", True),
+        ("```\nx = 1\n```\n\n@faber request_changes", True),
+        ("@faber request_changes: shorter", True),
+    ],
+)
+def test_a_quote_alone_says_nothing(body: str, has_words: bool) -> None:
+    command = parse(body)
+
+    assert command
+    assert command.has_words is has_words
 
 
 @pytest.mark.parametrize(
@@ -140,7 +175,27 @@ def test_what_does_not_address_faber_is_no_command(body: str) -> None:
         ("@faber approve if you rename it", "condition"),
         ("@faber resume approve once CI is green", "condition"),
         ("@faber approve or reject", "another option"),
-        ("@faber approve or not?", "not"),
+        ("@faber approve or not?", "question"),
+        ("@faber approve?", "“approve?” is a question"),
+        ("@faber approve ?", "question"),
+        ("@faber approve\uff1f", "question"),
+        ("@faber approve \u2047", "question"),
+        ("@faber approve?!", "question"),
+        ("@faber **approve?**", "question"),
+        ("@faber approve (really?)", "question"),
+        ("@faber approve or reject?", "question"),
+        ("@faber approve? I think so", "not a command"),
+        ("@faber approve this?", "question"),
+        ("@faber reject?", "question"),
+        ("@faber request_changes?", "question"),
+        ("@faber lgtm?", "question"),
+        ("@faber 2?", "question"),
+        ("@faber option 2 ?", "question"),
+        ("@faber resume?", "question"),
+        ("@faber resume approve?", "question"),
+        ("@faber cancel?", "question"),
+        ("@faber cancel ?", "question"),
+        ("@faber?", "say what to do"),
         ("@faber 2 unless it rains", "condition"),
         ("@faber reject if it fails", "condition"),
         ("@faber approve\n\n" + "[a](" * 5_000, "too long"),
@@ -156,7 +211,7 @@ def test_doubt_is_told_with_its_reason(body: str, reason: str) -> None:
 
 def test_the_same_command_twice_is_one() -> None:
     assert parse("fine\n@faber approve\n\n@faber approve") == Command(
-        kind=CommandKind.RESUME, response="approve", feedback="fine", words="fine"
+        kind=CommandKind.RESUME, response="approve", feedback="fine", has_words=True
     )
 
 
@@ -243,9 +298,74 @@ def test_parse_comment_prints_the_command_as_json() -> None:
 
 
 @pytest.mark.django_db
+def test_parse_comment_prints_code_and_quotes_with_the_feedback() -> None:
+    said = "> retries = 5\n\nToo many:\n```\nretries = 3\n```"
+
+    answer = faber("parse-comment", "--json", stdin=f"{said}\n\n@faber request_changes")
+
+    assert answer.document["feedback"] == said
+
+
+@pytest.mark.django_db
 def test_parse_comment_prints_null_when_there_is_no_command_and_says_why_it_is_unclear() -> None:
     silent = faber("parse-comment", stdin="`@faber approve`")
     unclear = faber("parse-comment", stdin="@faber thanks")
 
     assert (silent.document, silent.err) == (None, "")
     assert (unclear.document, unclear.err) == (None, "“thanks” is not a command.\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "command"),
+    [
+        ("@faber status?", Command(kind=CommandKind.STATUS)),
+        ("@faber help ?", Command(kind=CommandKind.HELP)),
+        (
+            "@faber approve, as in https://example.org/?a=b",
+            Command(
+                kind=CommandKind.RESUME,
+                response="approve",
+                feedback="as in https://example.org/?a=b",
+                has_words=True,
+            ),
+        ),
+        (
+            "@faber request_changes: why is there no test?",
+            Command(
+                kind=CommandKind.RESUME,
+                response="request_changes",
+                feedback="why is there no test?",
+                has_words=True,
+            ),
+        ),
+        ("@faber resume why not both?", Command(kind=CommandKind.RESUME, response="why not both?")),
+        ("@faber\u3000approve", Command(kind=CommandKind.RESUME, response="approve")),
+    ],
+)
+def test_a_question_that_decides_nothing_stays_what_it_is(body: str, command: Command) -> None:
+    assert parse(body) == command
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(" ", "\t", "\n", " .", "! ", "? ", ", ", "`", ">", "<!--", "["),
+        *("--run ", " --run", "@faber ", "approve "),
+    ],
+)
+@pytest.mark.parametrize("tail", ["x", "@faber approve"])
+@pytest.mark.timeout(20)
+def test_no_comment_keeps_the_reader_busy(piece: str, tail: str) -> None:
+    # What grows with the square of the length would run into the time limit of the tests.
+    for head in ("@faber approve", "@faber resume approve\n", "I approve"):
+        parse(head + piece * (65_000 // len(piece)) + tail)
+        answer_text.read(
+            head + piece * (65_000 // len(piece)) + tail, FeedbackType.APPROVAL, KNOWN_OPTIONS
+        )
+
+
+def test_a_comment_longer_than_any_is_not_read_to_its_end() -> None:
+    command = parse("@faber approve\n\n" + "x" * 10_000_000)
+
+    assert command
+    assert "too long" in command.reason

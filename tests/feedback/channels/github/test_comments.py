@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,8 @@ from feedback.channels.github.comments import (
     status_comment,
 )
 from runs.domain.values.actors import Source
+from runs.domain.values.background import Background, BackgroundSection
+from runs.domain.values.forms.questions import FormQuestion
 from runs.domain.values.questions import Action, FeedbackType, Option, make_option, options_of
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.workflow.plan import Progress
@@ -35,6 +38,7 @@ LAST = f"_Run ID: `{RUN}` | Request ID: `fr-20251206-a1b2c3`_"
 REQUEST = Shown(
     request_id="fr-20251206-a1b2c3",
     run_id=RUN,
+    title="Plugins as handlers",
     work_id="258",
     type=FeedbackType.REVIEW,
     phase="architect",
@@ -50,7 +54,7 @@ REQUEST = Shown(
     artifacts=(Link(path="/specs/WORK-00258-design.md", url="https://faber.example.org/a"),),
 )
 GOLDEN = f"""\
-[Review and answer this request in FABER](https://faber.example.org/requests/fr-20251206-a1b2c3/)
+**Plugins as handlers** · [Review and answer this request in FABER](https://faber.example.org/requests/fr-20251206-a1b2c3/)
 
 ## Feedback Requested
 
@@ -98,6 +102,22 @@ DECISION = DecisionShown(
 ANSWERED = replace(REQUEST, status=RequestStatus.ANSWERED, decision=DECISION)
 
 
+def told(**parts: Any) -> tuple[BackgroundSection, ...]:
+    return Background(**parts).sections
+
+
+def everything(text: str, times: int = 1) -> tuple[BackgroundSection, ...]:
+    """Every part there is, each with the same text."""
+    return told(
+        questions=(FormQuestion(id="q1", text=text, options=(text,)),) * times,
+        unshown=(text,) * times,
+        errors=(text,) * times,
+        warnings=(text,) * times,
+        analysis=text,
+        fixes=(text,) * times,
+    )
+
+
 def headings(body: str) -> list[str]:
     tokens = MarkdownIt("commonmark").parse(body)
     return [
@@ -130,13 +150,43 @@ def test_the_example_of_every_type_is_an_answer_we_understand(feedback_type: Fee
 
 
 def test_a_long_context_is_folded_and_a_short_one_is_not() -> None:
-    long = replace(REQUEST, summary="word " * 400, errors=("boom",))
+    long = replace(REQUEST, summary="word " * 400, sections=told(errors=("boom",)))
 
     body = request_comment(long)
 
     assert "<details>\n<summary>Summary</summary>\n\nword" in body
     assert "**Errors**:\n- boom" in body
     assert body.count("<details>") == body.count("</details>") == 1
+
+
+def test_a_few_errors_are_shown_at_once_and_all_of_them_in_a_fold() -> None:
+    errors = tuple(f"test_{number} fails" for number in range(40))
+
+    at_once, _, fold = request_comment(replace(REQUEST, sections=told(errors=errors))).partition(
+        "<details>\n<summary>All 40 errors</summary>\n"
+    )
+
+    assert at_once.count("- test_") == 8
+    assert fold.count("- test_") == 40
+
+
+def test_errors_beyond_the_room_of_a_comment_are_counted() -> None:
+    errors = tuple(f"test_{number} " + "fails " * 40 for number in range(400))
+
+    body = request_comment(replace(REQUEST, sections=told(errors=errors)))
+
+    fold = body.partition("<summary>All 400 errors</summary>")[2]
+    assert f"\n{400 - fold.count('- test_')} more errors are on the review page.\n" in body
+
+
+def test_an_error_of_many_lines_is_shown_as_it_is_in_a_fold() -> None:
+    trace = "Traceback:\n  File x\n<!-- faber:fr-20251206-ffffff -->\n@octocat"
+
+    body = request_comment(replace(REQUEST, sections=told(errors=(trace,))))
+
+    assert "<summary>Errors in full</summary>\n\n- ```\n  Traceback:\n    File x\n" in body
+    assert not has_mark(body, "fr-20251206-ffffff")
+    assert "@octocat" not in body
 
 
 @pytest.mark.parametrize(
@@ -184,7 +234,7 @@ def test_mentions_of_people_are_broken() -> None:
             REQUEST,
             prompt="ask @octocat, &#64;octocat and \\@octocat",
             summary="@acme/team",
-            errors=("@octocat broke it",),
+            sections=told(errors=("@octocat broke it",)),
             step="@octocat",
         )
     )
@@ -215,7 +265,7 @@ def test_mentions_of_people_are_broken() -> None:
 )
 def test_nothing_that_is_put_in_breaks_the_layout(text: str) -> None:
     body = request_comment(
-        replace(REQUEST, prompt=text, summary=f"{text}.", errors=(text,), step=text)
+        replace(REQUEST, prompt=text, summary=f"{text}.", sections=everything(text), step=text)
     )
 
     assert headings(body)[-3:] == ["Decision Needed", "Options", "How to Respond"]
@@ -234,16 +284,23 @@ def test_a_comment_full_of_everything_is_still_short_enough() -> None:
         summary=f"{full}.",
         options=options,
         artifacts=(Link(path=full, url=full), Link(path="a" * 999, url="https://x/" * 50)) * 50,
-        errors=(full,) * 99,
-        warnings=(full,) * 99,
-        suggested_fixes=(full,) * 99,
+        sections=everything(full, 99),
         run_id=full,
+        title=full,
+        round_name=full,
+        round_limit=full,
         step=full,
         phase=full,
     )
     decision = replace(DECISION, response=full, who=full, comment=full, url=full)
     run = RunStatusShown(
-        run_id=full, status=RunStatus.FAILED, url="u" * 599, message=full, pending=shown, step=full
+        run_id=full,
+        title=full,
+        status=RunStatus.FAILED,
+        url="u" * 599,
+        message=full,
+        pending=shown,
+        step=full,
     )
 
     for body in (
@@ -255,11 +312,23 @@ def test_a_comment_full_of_everything_is_still_short_enough() -> None:
         assert len(body) < MAX_CHARACTERS
 
 
+def test_a_comment_tells_its_round_and_when_changes_cannot_be_requested_any_more() -> None:
+    first = request_comment(replace(REQUEST, round_name="Round 2 of 2"))
+    last = request_comment(
+        replace(REQUEST, round_name="Round 3, after 2 rounds of changes", round_limit="No more.")
+    )
+
+    assert "**Step**: design-review\n**Round**: 2 of 2\n" in first
+    assert "**Round**: 3, after 2 rounds of changes\n" in last
+    assert "4. **custom**\n\nNo more.\n\n### How to Respond" in last
+
+
 def test_the_status_tells_where_the_run_is_and_what_it_waits_for() -> None:
     body = status_comment(
         [
             RunStatusShown(
                 run_id=RUN,
+                title="Plugins as handlers",
                 status=RunStatus.AWAITING_FEEDBACK,
                 url="https://faber.example.org/runs/1/",
                 phase="architect",
@@ -326,7 +395,7 @@ pieces = st.lists(
 
 @given(pieces)
 def test_what_we_post_never_commands_and_keeps_its_layout(text: str) -> None:
-    shown = replace(REQUEST, prompt=text, summary=f"{text}.", errors=(text,))
+    shown = replace(REQUEST, prompt=text, summary=f"{text}.", sections=everything(text, 9))
     closed = replace(shown, status=RequestStatus.ANSWERED, decision=replace(DECISION, comment=text))
 
     for body in (request_comment(shown), request_comment(closed), forms_comment(text, [shown])):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -17,13 +18,21 @@ from feedback.channels.github import delivery as delivering
 from feedback.channels.github import inbound
 from feedback.channels.github import webhook as webhooks
 from feedback.doctor import diagnosis
-from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment, Listening
+from feedback.models import (
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    InboundComment,
+    Listening,
+    Webhook,
+)
 from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.requests.request_json import request_shape
 from runs import engine
-from runs.accounts import users
+from runs.accounts import github_links, users
 from runs.domain.values.actors import Role
+from runs.github import client as github_client
 from runs.models import Project, Run
 from tests import factories as f
 from tests.fake_github import (
@@ -215,12 +224,74 @@ def test_a_killed_worker_leaves_one_comment(
     assert len(ours(github)) == 1
     assert Delivery.objects.get().comment_id is None
 
-    Delivery.objects.update(next_try_at=timezone.now() - timedelta(minutes=2))
+    at_most = timedelta(seconds=13)  # and two until the next sweep
+    Delivery.objects.update(next_try_at=F("next_try_at") - at_most)
     sweep()
     work_off()
 
     assert len(about(github, f.pending(f.fresh(run)))) == 1
     assert Delivery.objects.get().comment_id == ours(github)[0].id
+
+
+def test_an_issue_that_does_not_exist_is_asked_for_a_few_times_and_told(
+    github: FakeGitHub,
+) -> None:
+    f.start(f.five_steps(), work_id="404")
+    for _ in range(20):
+        work_off()
+        later(3600)
+        Delivery.objects.update(next_try_at=timezone.now())
+        sweep()
+    work_off()
+
+    delivery = Delivery.objects.get()
+    assert not delivery.is_due
+    asked = [call for call in github.calls if "/issues/404/comments" in call.path]
+    assert len(asked) == delivery.attempts == 8
+    (found,) = (each for each in diagnosis.findings() if delivery.mark in each.what)
+    assert "404" in found.cause
+    assert "Acme/App#404" in found.repair
+    github.add_issue(REPO, 404, author="ida")
+    diagnosis.repair([found])
+    assert len(github.comments(REPO, 404)) == 1
+    assert not any(delivery.mark in each.what for each in diagnosis.findings())
+
+
+def test_a_deleted_command_is_asked_for_a_few_times_and_told(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    command = say(github, "@faber approve")
+    inbound.hear(REPO, github_client().comment(REPO, command.id))
+    github.delete(command.id)
+    for _ in range(20):
+        work_off()
+        InboundComment.objects.update(try_at=timezone.now() - timedelta(minutes=1))
+        sweep()
+
+    assert len(github.calls_of("POST", "/reactions")) == 4
+    assert f.fresh(run).status == "awaiting_feedback"
+    (found,) = (each for each in diagnosis.findings() if "octocat" in each.what)
+    assert "deleted" in found.cause
+    diagnosis.repair([found])
+    assert InboundComment.objects.get().state == "refused"
+    assert not any("octocat" in each.what for each in diagnosis.findings())
+
+
+def test_a_command_that_was_hidden_for_a_while_is_carried_out_after_all(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    github.fail(not_found(), path="/reactions", times=4)
+    hear(site, github, "@faber approve")
+    for _ in range(4):
+        InboundComment.objects.update(try_at=timezone.now() - timedelta(minutes=1))
+        sweep()
+        work_off()
+    assert InboundComment.objects.get().state == "given_up"
+
+    diagnosis.repair([each for each in diagnosis.findings() if "octocat" in each.what])
+    work_off()
+
+    assert f.fresh(run).status == "completed"
 
 
 def test_a_limit_is_obeyed(github: FakeGitHub) -> None:
@@ -335,6 +406,19 @@ def test_a_dropped_webhook_is_healed_by_polling(github: FakeGitHub, run: Run) ->
     assert FeedbackResponse.objects.count() == 1
 
 
+def test_a_clock_that_was_set_back_does_not_keep_github_from_being_read(
+    github: FakeGitHub, run: Run
+) -> None:
+    poll()
+    Listening.objects.update(polled_at=timezone.now() + timedelta(hours=1))
+    say(github, "@faber approve")
+
+    sweep()
+    work_off()
+
+    assert FeedbackResponse.objects.count() == 1
+
+
 NOTHING = {
     "quoted": "> @faber approve",
     "in a code block": "```\n@faber approve\n```",
@@ -427,6 +511,18 @@ DOUBTS = (
     "@faber frobnicate",
     "@faber request_changes",
     "@faber approve\n@faber reject",
+    "@faber approve?",
+    "@faber approve ?",
+    "@faber approve\uff1f",
+    "@faber approve or reject?",
+    "@faber resume approve?",
+    "@faber 1?",
+    "@faber cancel?",
+    "approve?\n\n@faber resume",
+    "approve \uff1f\n\n@faber resume",
+    "Approve this?\n\n@faber resume",
+    "9" * 5_000 + "\n\n@faber resume",
+    "@faber approve" + " " * 60_000 + "?",
 )
 
 
@@ -440,6 +536,7 @@ def test_doubt_changes_nothing_and_is_answered_with_the_accepted_forms(
     assert not FeedbackResponse.objects.exists()
     (reply,) = replies(github)
     assert reply.startswith("Nothing was done")
+    assert "To answer [fr-" in reply
 
 
 def test_words_beside_the_option_are_the_comment(
@@ -448,6 +545,53 @@ def test_words_beside_the_option_are_the_comment(
     hear(site, github, "Name the columns.\n\n@faber request_changes")
 
     assert FeedbackResponse.objects.get().comment == "Name the columns."
+
+
+def test_code_and_quotes_reach_the_step_and_command_nothing(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    said = (
+        "> retries = 5\n> @faber approve\n\nToo many, rather:\n\n"
+        "```python\nretries = 3  # see\n@faber reject\n```"
+    )
+
+    hear(site, github, f"{said}\n\n@faber request_changes")
+
+    given = FeedbackResponse.objects.get()
+    assert (given.response, given.comment) == ("request_changes", said)
+    again = run.attempts.order_by("-pk")[0]
+    assert again.feedback is not None
+    assert again.feedback["comment"] == said
+
+
+def test_a_quote_alone_does_not_say_what_should_change(
+    github: FakeGitHub, site: Client, run: Run
+) -> None:
+    hear(site, github, "> the whole question\n\n@faber request_changes")
+
+    assert not FeedbackResponse.objects.exists()
+    assert "To answer [fr-" in replies(github)[0]
+
+
+@pytest.mark.parametrize(
+    "body", ["@faber approve\n\n@faber reject", "@faber approve @faber reject", "@faber thanks"]
+)
+@pytest.mark.parametrize("open_requests", [0, 1, 2])
+def test_two_commands_in_one_comment_are_told_the_accepted_forms(
+    github: FakeGitHub, site: Client, body: str, open_requests: int
+) -> None:
+    runs = [f.start(f.five_steps(), work_id=str(ISSUE)) for _ in range(max(1, open_requests))]
+    work_off()
+    if not open_requests:
+        engine.cancel(runs[0].pk, reason="not needed", actor=f.STARTER)
+
+    hear(site, github, body)
+
+    assert not FeedbackResponse.objects.exists()
+    (reply,) = replies(github)
+    forms = ("@faber resume approve", "@faber resume reject") if open_requests else ("@faber help",)
+    assert all(form in reply for form in forms)
+    assert all(("--run " + run.run_id in reply) == (open_requests == 2) for run in runs)
 
 
 def test_a_clarification_takes_the_whole_text(github: FakeGitHub, site: Client) -> None:
@@ -500,7 +644,8 @@ def test_status_and_help(github: FakeGitHub, site: Client, run: Run) -> None:
 def test_a_comment_cancels_for_operators_and_for_whoever_started_the_run(
     github: FakeGitHub, site: Client, run: Run, role: Role, has_started: bool
 ) -> None:
-    person = users.create("Octocat", role=role)
+    person = users.create("rita", role=role)
+    github_links.link(person, "octocat")
     Run.objects.update(started_by_user=person if has_started else None)
 
     hear(site, github, "@faber cancel")
@@ -558,7 +703,7 @@ def test_a_comment_waits_while_github_cannot_be_asked(
     assert InboundComment.objects.get().state == "heard"
 
     github._orders.clear()
-    InboundComment.objects.update(heard_at=timezone.now() - timedelta(minutes=1))
+    InboundComment.objects.update(try_at=timezone.now() - timedelta(minutes=1))
     sweep()
     work_off()
 
@@ -614,12 +759,46 @@ def test_too_much_is_refused(
     assert post(site, delivery.body, **delivery.headers) == 413
 
 
-def test_what_is_not_json_is_refused(github: FakeGitHub, site: Client, settings: Settings) -> None:
-    body = b"{not json"
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"{not json", "The delivery is not JSON."),
+        (b'{"number": ' + b"9" * 5000 + b"}", "The delivery is not JSON."),
+        (b"[" * 100_000 + b"]" * 100_000, "The delivery is nested too deeply."),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "The delivery is nested too deeply."),
+    ],
+    ids=["broken", "long number", "deep list", "deep object"],
+)
+def test_what_is_not_json_is_refused_and_not_kept(
+    github: FakeGitHub, settings: Settings, body: bytes, sentence: str
+) -> None:
     secret = settings.FABER_GITHUB_WEBHOOK_SECRET.encode()
     signature = hmac.new(secret, body, hashlib.sha256).hexdigest()
 
-    assert post(site, body, **{"X-Hub-Signature-256": f"sha256={signature}"}) == 400
+    refused = Client(raise_request_exception=False).post(
+        "/github/webhook",
+        body,
+        content_type="application/json",
+        headers={"X-Hub-Signature-256": f"sha256={signature}", "X-GitHub-Event": "issue_comment"},
+    )
+
+    assert (refused.status_code, refused.json()) == (400, {"message": sentence})
+    assert not Webhook.objects.exists()
+
+
+def test_half_a_character_in_a_delivery_holds_up_none_after_it(
+    github: FakeGitHub, site: Client, run: Run, settings: Settings
+) -> None:
+    whole = github.webhook(say(github, "@faber approve (half a character: X)"))
+    broken = whole.body.replace(b": X)", b": \\ud800 \\u0000)")
+    secret = settings.FABER_GITHUB_WEBHOOK_SECRET.encode()
+    signature = hmac.new(secret, broken, hashlib.sha256).hexdigest()
+
+    post(site, broken, **whole.headers | {"X-Hub-Signature-256": f"sha256={signature}"})
+    send(site, github, say(github, "@faber approve"))
+    work_off()
+
+    assert not Webhook.objects.filter(read_at=None).exists()
 
 
 def test_nothing_but_a_post_is_taken(site: Client) -> None:

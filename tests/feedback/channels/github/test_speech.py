@@ -103,8 +103,11 @@ def test_a_line_leads_when_nothing_is_marked_before_it(comment: str, leads: bool
 def test_lines_know_their_block_and_keep_their_distance() -> None:
     speech = listen("one\ntwo\n\n> quote\n\n- three\n- four")
 
-    assert [(line.first, line.last) for line in speech.lines] == [(1, 2), (1, 2), (6, 6), (7, 7)]
-    assert joined(speech.lines, lambda line: line.source) == "one\ntwo\n\n- three\n- four"
+    blocks = [(line.first, line.last) for line in speech.lines]
+    assert blocks == [(1, 2), (1, 2), (4, 4), (6, 6), (7, 7)]
+    assert (
+        joined(speech.lines, lambda line: line.source) == "one\ntwo\n\n> quote\n\n- three\n- four"
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,14 +120,32 @@ def test_lines_know_their_block_and_keep_their_distance() -> None:
         "Look:\n```py\nx = 1\n```",
         "![graph](https://example.org/g.png)",
         "2 \\* 3 &amp; more",
+        "> a quote\ngoes on\n\nand ends",
+        "- item\n\n  > quoted below it",
+        "a <!-- note --> b <kbd>c</kbd>",
+        "<details>\n<summary>more</summary>\n\nword\n\n</details>\n\nafter",
+        "<!-- never closed\n\nword",
     ],
 )
 def test_what_was_written_is_kept_as_it_was(comment: str) -> None:
     assert written(comment) == comment
 
 
-def test_written_text_loses_its_html() -> None:
-    assert written("a <!-- secret --> b") == "a  b"
+@pytest.mark.parametrize(
+    ("comment", "kept"),
+    [
+        ("Yes.\n\nOn 4 May 2026, Ida wrote:\n\n> May I?\n> > Earlier", "Yes."),
+        ("Yes.\n\nOn 4 May, Ida <ida@example.org>\nwrote:\n> May I?\n", "Yes."),
+        ("On line 4 you wrote:\n\n> May I?", "On line 4 you wrote:\n\n> May I?"),
+        ("On 4 May 2026 Ida wrote:\n\n> Hm\n\nNo.", "On 4 May 2026 Ida wrote:\n\n> Hm\n\nNo."),
+        ("This is unclear:\n\n> May I?", "This is unclear:\n\n> May I?"),
+        ("> May I?", "> May I?"),
+    ],
+)
+def test_only_the_letter_that_a_mail_program_quotes_at_the_end_is_cut(
+    comment: str, kept: str
+) -> None:
+    assert written(comment) == kept
 
 
 def test_a_comment_that_cannot_be_read_whole_says_so() -> None:

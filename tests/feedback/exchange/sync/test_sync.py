@@ -241,12 +241,15 @@ def test_the_file_in_question_is_shown_as_it_is_now(
     request = FeedbackRequest.objects.get(status="pending")
     seal = request.seal
     assert [a.text for a in request.artifacts.all()] == ["# First\n"]
+    assert request.title == "hitl"  # the target
+    Run.objects.update(target="", own_title="")
 
     (project / "specs" / "design.md").write_text("# Second\n")
     looked(sync)
 
     request.refresh_from_db()
     assert [(a.revision, a.text) for a in request.artifacts.all()] == [(2, "# Second\n")]
+    assert the_run().title == "Second"
     assert request.seal != seal
 
 

@@ -97,6 +97,7 @@ def test_the_report_is_the_one_of_the_specification() -> None:
         "type": "approval",
         "prompt": "Approve design for CSV export feature?",
         "options": ["approve", "request_changes", "reject"],
+        "context": {},
         "phase": "architect",
         "step": "design-review",
     }

@@ -1,15 +1,15 @@
 """Decisions without a database: facts in, a decision out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 
 import pytest
 
-from runs.domain.planning import planner
+from runs.domain.planning import event_texts, gates, planner
 from runs.domain.planning.planner import Ask, Cancel, Complete, Decision, Execute, Facts
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.phases import Phase
-from runs.domain.values.questions import Action, FeedbackType, Gate
+from runs.domain.values.questions import Action, FeedbackType, Gate, Question
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.parse import read_workflow
 from runs.domain.workflow.plan import Plan
@@ -326,6 +326,12 @@ def test_only_continue_skip_and_an_answer_ever_pass_a_step(gate: Gate, action: A
 
     if move == Execute(1, "continue"):
         assert action in (Action.CONTINUE, Action.SKIP, Action.ANSWER)
+        assert planner.relies_on_what_was_shown(gate, action)
+
+
+@pytest.mark.parametrize("action", [Action.REVISE, Action.RETRY, Action.ABORT])
+def test_an_answer_that_does_not_go_on_does_not_rely_on_what_was_shown(action: Action) -> None:
+    assert not any(planner.relies_on_what_was_shown(gate, action) for gate in Gate)
 
 
 def test_a_confirmation_that_is_cancelled_never_executes_the_step() -> None:
@@ -425,3 +431,92 @@ def test_a_check_in_is_asked_where_its_frequency_says(
     decisions = [planner.after_result(plan, at, SUCCESS, in_phase("build")) for at in (0, 1)]
 
     assert [isinstance(decision.move, Ask) for decision in decisions] == asks
+
+
+def test_skipping_a_failed_step_still_asks_its_gate() -> None:
+    plan = plan_of({"build": [step("make", requires_approval=True), step("check")]})
+
+    decision = planner.after_answer(plan, 0, Gate.FAILURE, Action.SKIP, FAILURE, in_phase("build"))
+
+    assert asked(decision).question.gate is Gate.AFTER_STEP
+    assert "without it" in asked(decision).question.prompt
+    assert passed(decision) == []
+
+
+def test_a_skip_that_its_gate_approved_is_told_as_a_skip() -> None:
+    plan = plan_of({"build": [step("make", requires_approval=True), step("check")]})
+
+    decision = planner.after_answer(
+        plan, 0, Gate.AFTER_STEP, Action.CONTINUE, FAILURE, in_phase("build")
+    )
+
+    assert decision.move == Execute(1, "continue")
+    assert passed(decision) == ["StepSkipped"]
+
+
+def test_skipping_a_step_without_a_gate_goes_on() -> None:
+    plan = plan_of({"build": [step("make"), step("check")]})
+
+    decision = planner.after_answer(plan, 0, Gate.FAILURE, Action.SKIP, FAILURE, in_phase("build"))
+
+    assert decision.move == Execute(1, "continue")
+
+
+def test_a_hook_is_asked_about_like_the_first_step_of_its_phase() -> None:
+    hook = {"type": "script", "name": "prepare", "path": "./prepare"}
+    plan = plan_of(
+        {"build": [step("make", reviewers=["rita", "olga"], quorum=2), step("check")]},
+        hooks={"pre_build": [hook]},
+    )
+    assert plan.units[0].is_hook
+
+    question = gates.addressed(plan, 0, gates.on_failure(plan, 0, FAILURE))
+
+    assert (question.reviewers, question.quorum) == (("rita", "olga"), 2)
+
+
+def test_words_are_asked_of_one_reviewer_whatever_the_quorum() -> None:
+    plan = plan_of({"build": [step("make", reviewers=["rita", "olga"], quorum=2)]})
+    pending = Result(status=ResultStatus.PENDING_INPUT, message="Which one?")
+
+    question = gates.addressed(plan, 0, gates.on_pending_input(plan, 0, pending))
+
+    assert (question.reviewers, question.quorum) == (("rita", "olga"), 1)
+
+
+LONG = "It broke. " + "word " * 1000 + "END."
+
+
+@pytest.mark.parametrize("ask", [gates.on_failure, gates.on_warning, gates.on_pending_input])
+def test_a_question_begins_a_long_message_and_has_all_of_it_beside_it(
+    ask: Callable[[Plan, int, Result], Question],
+) -> None:
+    plan = plan_of({"build": [step("make")]})
+
+    question = ask(plan, 0, Result(status=ResultStatus.FAILURE, message=LONG))
+
+    assert "It broke. word" in question.prompt
+    assert len(question.prompt) < 550
+    assert question.context["summary"] == LONG
+
+
+def test_an_event_cuts_a_long_message_and_has_all_of_it_in_its_metadata() -> None:
+    plan = plan_of({"build": [step("make")]})
+    unit = plan.units[0]
+    executed = event_texts.Executed(
+        key=unit.key, number=1, duration_ms=1, message=LONG, result="success"
+    )
+    told = (
+        event_texts.step_failed(
+            unit, Result(status=ResultStatus.FAILURE, message=LONG), attempt=1, duration_ms=1
+        ),
+        event_texts.hook_executed(
+            unit, Result(status=ResultStatus.SUCCESS, message=LONG), duration_ms=1
+        ),
+        event_texts.passed(planner.StepCompleted(unit), plan, retries=0, executed=executed),
+    )
+
+    for entry in told:
+        assert entry
+        assert len(entry.message) == 500
+        assert entry.metadata["message"] == LONG

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.domain.responses.results import (
+    LONGEST_KEPT,
     Result,
     ResultStatus,
     check_response,
@@ -242,11 +243,21 @@ def test_a_missing_message_is_a_warning_and_a_note(message: str) -> None:
     assert result.notes == ("message: is missing; say in a sentence what happened",)
 
 
-def test_a_long_message_is_cut_and_its_full_text_kept() -> None:
-    result = read_response(done(message="x" * 501, details={"a": 1}), step=STEP)
+def test_a_long_message_is_kept_whole() -> None:
+    result = read_response(done(message="x" * LONGEST_KEPT, details={"a": 1}), step=STEP)
 
-    assert result.message == "x" * 499 + "…"
-    assert result.details == {"a": 1, "message": "x" * 501}
+    assert result.message == "x" * LONGEST_KEPT
+    assert result.details == {"a": 1}
+
+
+def test_a_message_beyond_all_bounds_says_how_much_of_it_was_cut() -> None:
+    endless = "x" * 1_234_567
+    result = read_response(done(message=endless, details={"a": 1}), step=STEP)
+
+    assert result.message.endswith("xxx… (1,214,627 more characters were cut)")
+    assert result.message.count("x") == 1_234_567 - 1_214_627
+    assert result.details == {"a": 1, "message": endless}
+    assert read_response(to_json(result), step=STEP).message == result.message
 
 
 @pytest.mark.parametrize("errors", [{}, {"errors": []}])
@@ -439,9 +450,9 @@ def test_a_failure_made_here_carries_what_it_is_given() -> None:
         suggested_fixes=["fix"],
     )
 
-    assert len(result.message) == 500
+    assert result.message == "m" * 600
     assert result.errors == ("exit 1", "tail\ufffd")
-    assert result.details == {"exit_code": 1, "message": "m" * 600}
+    assert result.details == {"exit_code": 1}
     assert (result.error_analysis, result.suggested_fixes) == ("why", ("fix",))
 
 
@@ -487,7 +498,8 @@ def test_whatever_comes_in_a_result_comes_out_that_reads_back_the_same(document:
     written = json.loads(json.dumps(to_json(result), allow_nan=False).encode("utf-8"))
     again = read_response(written, step=STEP)
 
-    assert again == replace(result, notes=(), severities={})
+    # A message that is too long to be valid is kept, and noted again.
+    assert replace(again, notes=()) == replace(result, notes=(), severities={})
 
 
 @given(VALUES | NEAR)
@@ -504,7 +516,7 @@ def test_a_result_is_whole(document: object) -> None:
     result = read_response(document, step=STEP)
 
     assert result.message.strip()
-    assert len(result.message) <= 500
+    assert len(result.message) <= LONGEST_KEPT
     assert result.errors or result.status is not ResultStatus.FAILURE
     assert result.warnings or result.status is not ResultStatus.WARNING
     assert not result.errors or result.status in (ResultStatus.FAILURE, ResultStatus.PENDING_INPUT)

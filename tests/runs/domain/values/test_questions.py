@@ -111,7 +111,7 @@ def test_a_clarification_that_may_be_skipped_knows_skip_as_a_whole_answer_only()
 
 
 def test_an_empty_clarification_is_refused() -> None:
-    with pytest.raises(InvalidAnswer, match="Write an answer"):
+    with pytest.raises(InvalidAnswer, match="Answer at least one question"):
         resolve(FeedbackType.CLARIFICATION, (), "  \n ")
 
 

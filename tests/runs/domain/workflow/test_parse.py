@@ -472,12 +472,51 @@ def test_a_quorum_must_be_reachable(reviewers: list[str], quorum: int, refused: 
 
 
 @pytest.mark.parametrize(
+    ("fields", "warned"),
+    [
+        ({"approval_type": "review"}, False),
+        ({"options": ["approve", "request_changes"]}, False),
+        ({"options": ["approve", {"value": "again", "action": "revise"}]}, False),
+        ({}, True),
+        ({"approval_type": "review", "options": ["approve", "reject"]}, True),
+    ],
+)
+def test_a_limit_of_rounds_needs_an_option_that_requests_changes(
+    fields: Document, warned: bool
+) -> None:
+    document = workflow_with(requires_approval=True, max_rounds=2, **fields)
+    place = "phases.build.steps[0].max_rounds"
+
+    assert warnings(document) == (
+        [f"{place}: has no effect without the option request_changes"] if warned else []
+    )
+    assert read_step(read_workflow(document)).max_rounds == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "refused"),
+    [
+        ("question", "", "must not be empty"),
+        ("question", 3, "must be a string, not a number"),
+        ("question", "x" * 2001, "is longer than 2000 characters"),
+        ("max_rounds", 0, "must be at least 1"),
+        ("max_rounds", "3", "must be a whole number, not a string"),
+        ("max_round", 3, "unknown key, did you mean max_rounds?"),
+        ("questoin", "Fit?", "unknown key, did you mean question?"),
+    ],
+)
+def test_what_words_and_limits_a_request_is_checked(key: str, value: object, refused: str) -> None:
+    document = workflow_with(requires_approval=True, approval_type="review", **{key: value})
+
+    assert problems(document) == [f"phases.build.steps[0].{key}: {refused}"]
+
+
+@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("approval_type", "review"),
         ("options", ["approve"]),
-        ("reviewers", ["ann"]),
-        ("quorum", 2),
+        ("question", "Fit to ship?"),
     ],
 )
 def test_asking_keys_have_no_effect_on_a_step_that_does_not_ask(key: str, value: object) -> None:
@@ -668,3 +707,13 @@ _DOCUMENTS = st.fixed_dictionaries(
 def test_any_document_is_read_or_refused(document: object) -> None:
     with suppress(Invalid):
         read_workflow(document)
+
+
+@pytest.mark.parametrize("name", ["reject", "Reject", "REQUEST CHANGES", "skip", "Abort"])
+def test_an_option_people_know_keeps_its_meaning(name: str) -> None:
+    offered = [{"value": name, "action": "continue"}]
+
+    told = problems(workflow_with(requires_approval=True, options=offered))
+
+    assert [problem.split(":")[0] for problem in told] == ["phases.build.steps[0].options[0]"]
+    assert "always means" in told[0]

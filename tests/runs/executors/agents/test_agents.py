@@ -34,6 +34,9 @@ class Listener:
     def should_stop(self) -> bool:
         return False
 
+    def hold(self) -> None:
+        return None
+
 
 def order(workspace: Path, **fields: Any) -> Order:
     step = fields.pop("step", {})
@@ -445,8 +448,8 @@ def test_a_preview_is_what_is_launched(agents: FakeAgents, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("rules", "named_by"),
     [
-        (Rules(agent_command=("no-such-agent",)), "FABER_AGENT_COMMAND"),
-        (Rules(project_agent="no-such-agent -x"), "the project's agent"),
+        (Rules(agent_command=("no-such-agent",)), "set FABER_AGENT_COMMAND"),
+        (Rules(project_agent="no-such-agent -x"), "change the project's agent"),
     ],
 )
 def test_a_missing_program_is_named_with_where_it_was_looked_for_and_who_names_it(
@@ -457,10 +460,10 @@ def test_a_missing_program_is_named_with_where_it_was_looked_for_and_who_names_i
     outcome = execute(order(tmp_path), rules, Listener())
 
     assert outcome.result.message == (
-        f"The agent's program 'no-such-agent' was not found; {named_by} names it."
+        f"Agent `no-such-agent` is not installed. Install it or {named_by}."
     )
-    assert outcome.result.errors == (f"It was looked for in {tmp_path}/bin, /usr/bin.",)
-    assert named_by in outcome.result.suggested_fixes[0]
+    assert outcome.result.errors == (f"Searched: {tmp_path}/bin, /usr/bin",)
+    assert named_by.partition(" ")[2] in outcome.result.suggested_fixes[0]
     assert not outcome.session
 
 
@@ -469,8 +472,8 @@ def test_a_program_in_the_workspace_is_looked_for_there(tmp_path: Path) -> None:
 
     outcome = execute(order(tmp_path, step=step), Rules(), Listener())
 
-    assert outcome.result.message.endswith("was not found; the workflow's agent names it.")
-    assert outcome.result.errors == (f"There is no program at {tmp_path}/agent.py.",)
+    assert outcome.result.message.endswith("Install it or change the workflow's agent.")
+    assert outcome.result.errors == (f"Searched: {tmp_path}/agent.py",)
 
 
 @pytest.mark.parametrize(
@@ -648,4 +651,4 @@ def test_a_plain_agent_is_told_everything_each_time(
     assert "## The plan" in second
     assert "Shorter, please." in second
     assert [attempt.session for attempt in attempts(run)] == ["", ""]
-    assert [attempt.usage for attempt in attempts(run)] == [None, None]
+    assert [attempt.usage for attempt in attempts(run)] == [{"agent": "mine"}] * 2

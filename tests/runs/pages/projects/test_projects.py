@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 
 from runs.accounts import users
@@ -54,6 +55,8 @@ def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
         ["context_tokens", "–"],
         ["context_bytes", "–"],
         ["reviewers", "rita"],
+        ["visibility", "everyone"],
+        ["members", "–"],
         ["tells_runs", "no"],
         ["labels_issues", "no"],
         ["github_allow", "–"],
@@ -186,6 +189,8 @@ def test_the_list_leads_to_each_project(project: Project) -> None:
 
 def test_an_operator_changes_the_settings(project: Project) -> None:
     client = signed_in(Role.OPERATOR)
+    users.create("rita", role=Role.REVIEWER)
+    Group.objects.create(name="leads")
     page = client.get("/projects/Acme/App/").content.decode()
     assert 'value="rita"' in page
 
@@ -230,3 +235,40 @@ def test_others_read_and_change_nothing(project: Project, role: Role) -> None:
 
 def test_a_page_of_no_project_is_not_there() -> None:
     assert signed_in(Role.VIEWER).get("/projects/Acme/Gone/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("members=rita", "is not NAME:ROLE"),
+        ("members=rita:admin", "is not NAME:ROLE"),
+        ("members=rita:viewer,Rita:operator", "rita is named twice"),
+        ("members=nobody:viewer", "There is no account nobody"),
+        ("members=group:lead:viewer", "There is no group lead, did you mean leads?"),
+        ("reviewers=nobody", "There is no account nobody"),
+        ("visibility=secret", "secret"),
+    ],
+)
+def test_who_belongs_to_a_project_must_be_somebody(project: Project, pair: str, told: str) -> None:
+    users.create("rita", role=Role.REVIEWER)
+    Group.objects.create(name="leads")
+
+    answer = put(pair)
+
+    assert answer.code == 2
+    assert told in answer.err
+    assert fresh(project).members == []
+
+
+def test_members_are_set_on_the_command_line(project: Project) -> None:
+    users.create("rita", role=Role.VIEWER)
+    Group.objects.create(name="leads")
+
+    answer = put("visibility=members", "members=rita:reviewer,group:leads:operator")
+
+    assert answer.code == 0
+    kept = fresh(project)
+    assert (kept.visibility, kept.members) == (
+        "members",
+        ["rita:reviewer", "group:leads:operator"],
+    )

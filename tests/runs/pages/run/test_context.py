@@ -243,5 +243,5 @@ def test_the_pages_of_a_run_are_read_in_few_queries(
         p.told(run, "two", number)
     assert ContextPackage.objects.count() == 8
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         client.get(address(run, "context/2/?with=1"))

@@ -20,11 +20,12 @@ from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role, Source
 from runs.engine import starting
-from runs.jobs import heartbeat
 from runs.models import Event, Run, StepAttempt, StepOutput
+from runs.models.live_output import LiveOutput
 from runs.pages.lists import listing
 from runs.pages.run import event_log, output, page
 from tests import factories as f
+from tests import workers
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +74,20 @@ def failed(run: Run) -> Run:
 
 
 # The list
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_lists_and_pages_of_runs_lead_with_titles_and_a_search_finds_them(client: Client) -> None:
+    run = f.started(f.five_steps(), target="Export invoices", work_id="258")
+    f.start(f.five_steps(), target="something else")
+
+    listed = text(client.get("/runs/", {"q": "export inv"}))
+    page = text(client.get(f"/runs/{run.run_id}/"))
+
+    assert re.findall(r'class="row-link"[^>]*>([^<]*)<', listed) == ["Export invoices"]
+    assert "Acme/App #258" in listed
+    assert "<title>Export invoices · awaiting feedback · FABER</title>" in page
+    assert re.search(r"<h1[^>]*>Export invoices</h1>", page)
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -176,7 +191,7 @@ def test_the_list_costs_the_same_for_many_runs(
     for _ in range(5):
         f.start(f.five_steps())
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         assert text(client.get("/runs/", {"q": "acme"})).count('class="row-link"') == 5
 
 
@@ -258,7 +273,7 @@ def test_what_the_running_step_prints_is_shown(client: Client) -> None:
     run = f.start(f.five_steps())
     claim = engine.claim(run.pk, "worker")
     assert claim
-    engine.keep(claim.attempt.pk, "worker", progress="12 of 40 files")
+    LiveOutput(claim.attempt.pk).add(["12 of 40 files"])
 
     assert "12 of 40 files" in text(client.get(address(run)))
     assert "12 of 40 files" in text(client.get(address(run), {"v": ""}, headers=PROGRESS))
@@ -280,7 +295,7 @@ def test_a_run_nobody_takes_up_says_what_is_missing(client: Client) -> None:
     run = f.start(f.five_steps())
 
     assert "No worker is running" in text(client.get(address(run)))
-    heartbeat.record()
+    workers.report()
     assert "No worker is running" not in text(client.get(address(run)))
 
 
@@ -398,7 +413,7 @@ def test_the_page_costs_the_same_for_many_attempts_and_events(
     for _ in range(4):
         run = f.answered(run, "request_changes", "again")
 
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         client.get(address(run))
 
 
@@ -429,6 +444,21 @@ def test_what_an_attempt_printed_is_a_link_away(client: Client, run: Run) -> Non
 
 
 @pytest.mark.usefixtures("reviewer")
+def test_the_first_error_of_a_failed_attempt_is_shown_and_marked(client: Client, run: Run) -> None:
+    attempt = with_output(run, "collecting\n\x1b[31mE   assert 0 == 1\x1b[0m\nbye")
+    link = address(run, f"attempts/{attempt.pk}/output")
+    assert "First error" not in text(client.get(link))  # it did not fail
+
+    run.attempts.filter(pk=attempt.pk).update(result="failure")
+    shown = client.get(link).content.decode()
+
+    assert "standard output, line 2" in shown
+    assert '<a href="#first-error">Show in the output</a>' in shown
+    marked = '<mark id="first-error"><span class="ansi-ink-1">E   assert 0 == 1</span></mark>'
+    assert marked in shown
+
+
+@pytest.mark.usefixtures("reviewer")
 def test_a_long_output_is_cut_on_the_page_and_whole_in_the_download(
     client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,7 +478,7 @@ def test_the_output_of_a_running_step_is_followed_until_it_ends(client: Client) 
     run = f.start(f.five_steps())
     claim = engine.claim(run.pk, "worker")
     assert claim
-    engine.keep(claim.attempt.pk, "worker", progress="12 of 40 files")
+    LiveOutput(claim.attempt.pk).add(["12 of 40 files"])
     link = address(run, f"attempts/{claim.attempt.pk}/output")
 
     first = text(client.get(link))
@@ -674,3 +704,22 @@ def test_an_address_that_leads_nowhere_leads_back(client: Client) -> None:
 
         assert response.status_code == 404
         assert "Go to the inbox" in text(response)
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_long_message_of_a_step_is_shown_whole_in_a_fold(client: Client) -> None:
+    long = "It went like this. " + "word " * 300 + "THE END."
+    said = {"response": {"status": "success", "message": long}}
+    run = f.started(f.workflow({"build": [f.step("make", "tests.steps:say", arguments=said)]}))
+
+    shown = squeezed(client.get(address(run)))
+
+    assert f'<summary>Whole message</summary> <p dir="auto">{long}</p>' in shown
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_file_that_is_missing_is_named_at_its_step(client: Client, tmp_path: Path) -> None:
+    run = f.started(f.workflow({"build": [f.step("make", artifact="gone.md")]}), tmp_path)
+
+    assert run.status == "completed"
+    assert "gone.md is missing: the workspace has no such file." in text(client.get(address(run)))

@@ -1,6 +1,7 @@
 """Signing in by password and by link, and out again."""
 
 from html import unescape
+from ipaddress import ip_network
 
 import pytest
 from django.contrib.auth.models import User
@@ -56,6 +57,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
     monkeypatch.setattr("runs.accounts.rate_limit.time.monotonic", lambda: now[0])
     monkeypatch.setattr(views.TRIES, "_left", {})
+    monkeypatch.setattr(views.TRIES_OF_PLACE, "_taken", {})
     return now
 
 
@@ -130,30 +132,70 @@ def test_the_door_of_the_admin_is_as_patient(client: Client, rita: User, now: li
     assert tried(client, GOOD, door="/admin/login/").status_code == 302
 
 
-@pytest.mark.parametrize(("is_behind", "code"), [(True, 302), (False, 429)])
-def test_only_behind_a_proxy_its_word_counts(
-    client: Client, rita: User, now: list[float], settings: Settings, is_behind: bool, code: int
+PROXY = "192.0.2.10"
+
+
+def through_proxies(told: str) -> dict[str, str]:
+    return {"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": told}
+
+
+@pytest.mark.parametrize(("trusted", "code"), [(PROXY, 302), ("192.0.2.11", 429), ("", 429)])
+def test_only_the_word_of_a_trusted_proxy_counts(
+    client: Client, rita: User, now: list[float], settings: Settings, trusted: str, code: int
 ) -> None:
-    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if is_behind else None
+    settings.FABER_TRUSTED_PROXIES = (ip_network(trusted),) if trusted else ()
     for number in range(5):
         # What stands before the last one is what the visitor wrote there.
-        tried(client, f"guess-{number}", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}, 203.0.113.7")
+        tried(client, f"guess-{number}", **through_proxies(f"10.0.0.{number}, 203.0.113.7"))
 
-    assert tried(client, GOOD, HTTP_X_FORWARDED_FOR="203.0.113.8").status_code == code
-    if is_behind:
-        again = tried(Client(), GOOD, HTTP_X_FORWARDED_FOR="10.0.0.9, 203.0.113.7")
-        assert again.status_code == 429
+    assert tried(client, GOOD, **through_proxies("203.0.113.8")).status_code == code
+    again = tried(Client(), GOOD, **through_proxies("10.0.0.9, 203.0.113.7"))
+    assert again.status_code == 429
 
 
-def test_a_proxy_that_tells_no_place_is_not_everybodys_place(
-    client: Client, rita: User, now: list[float], settings: Settings
+@pytest.mark.parametrize("door", ["/login/", "/admin/login/"])
+def test_twenty_wrong_passwords_from_one_address_and_it_waits_whatever_the_names(
+    client: Client, rita: User, now: list[float], door: str
 ) -> None:
-    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    for number in range(5):
-        tried(client, f"guess-{number}", REMOTE_ADDR="203.0.113.7")
+    User.objects.update(is_staff=True)
+    here = {"REMOTE_ADDR": "203.0.113.7"}
+    guesses = [tried(client, "guess", name=f"name-{n}", **here).status_code for n in range(20)]
 
-    assert tried(client, GOOD, REMOTE_ADDR="203.0.113.7").status_code == 429
-    assert tried(client, GOOD, REMOTE_ADDR="203.0.113.8").status_code == 302
+    now[0] += 1
+    refused = tried(client, GOOD, door=door, **here)
+
+    assert guesses == [200] * 20
+    assert refused.status_code == 429
+    assert refused["Retry-After"] == "599"
+    said = unescape(refused.content.decode())
+    assert "Too many wrong passwords from your address. Wait 10 minutes" in said
+    assert tried(Client(), GOOD, REMOTE_ADDR="203.0.113.8").status_code == 302
+    now[0] += 600
+    assert tried(client, GOOD, door=door, **here).status_code == 302
+
+
+def test_a_visitor_with_many_ipv6_addresses_is_one_place(
+    client: Client, rita: User, now: list[float]
+) -> None:
+    for number in range(20):
+        own = f"2001:db8:1:2:{number:x}::1"
+        assert tried(client, "guess", name=f"name-{number}", REMOTE_ADDR=own).status_code == 200
+
+    assert tried(client, GOOD, REMOTE_ADDR="2001:db8:1:2:ffff::1").status_code == 429
+    assert tried(client, GOOD, REMOTE_ADDR="2001:db8:1:3::1").status_code == 302
+
+
+def test_right_passwords_and_refused_tries_do_not_count_for_the_address(
+    client: Client, rita: User, now: list[float]
+) -> None:
+    for _ in range(25):
+        assert tried(client, GOOD).status_code == 302
+        client.post("/logout/")
+    for number in range(25):
+        tried(client, f"guess-{number}")
+
+    otto = users.create("otto", role=Role.REVIEWER, password=GOOD)
+    assert tried(client, GOOD, name=otto.username).status_code == 302
 
 
 def test_an_unfinished_form_is_no_try(client: Client, rita: User, now: list[float]) -> None:

@@ -1,11 +1,13 @@
 """Starting in the browser: one run or many, for those who may."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from runs.accounts import users
 from runs.domain.values.actors import Role
@@ -43,8 +45,8 @@ def test_the_form_offers_what_is_known(project: Project, client: Client) -> None
     page = client.get("/start/").content.decode()
 
     assert f'<option value="{project.name}">' in page
-    assert '<option value="small">' in page
-    assert '<option value="demo">' in page
+    assert 'name="workflow" value="small"' in page
+    assert 'name="workflow" value="demo"' in page
     assert "Folder" not in page
 
 
@@ -77,6 +79,8 @@ def test_several_start_a_batch(project: Project, client: Client) -> None:
     [
         ({"work_ids": "1,2,1"}, 422, "1 is there 2 times"),
         ({"work_ids": "a/b"}, 422, "is not a work id"),
+        ({"work_ids": "-a"}, 422, "beginning with a letter or digit"),
+        ({"work_ids": "1,--b"}, 422, "beginning with a letter or digit"),
         ({"workflow": "nothing"}, 404, "There is no workflow nothing"),
         ({"workflow": "/etc/small.yaml"}, 422, "Only operators start a workflow from a file"),
         ({"project": ""}, 422, "Choose a project that has a folder"),
@@ -129,3 +133,74 @@ def test_the_demo_needs_no_folder(client: Client) -> None:
 
     assert response.status_code == 303
     assert Batch.objects.get().project.name == "faber/demo"
+
+
+def test_the_page_begins_with_the_workflows_and_what_they_do(
+    project: Project, client: Client
+) -> None:
+    page = client.get("/start/").content.decode()
+
+    assert page.index("<legend>Workflow</legend>") < page.index(">Project<")
+    assert "A small change from request to merge in a scratch repository" in page
+    assert re.search(r"5 steps,\s+1 decision\b", page)
+    assert re.search(r'two <span class="tag" data-tone="care">Review</span>', page)
+    assert re.search(r"Approval</span> before it starts", page)  # the demo's release
+
+
+def test_a_workflow_that_cannot_be_started_says_why(
+    project: Project, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / ".fractary" / "faber" / "workflows" / "broken.json"
+    file.write_text(json.dumps({"id": "broken", "phases": {"build": {"steps": [{}]}}}))
+
+    assert "Can’t be started: " in client.get("/start/").content.decode()
+
+
+def test_an_agent_that_is_not_installed_is_told_before_the_start(
+    project: Project, client: Client, tmp_path: Path, settings: Settings
+) -> None:
+    settings.FABER_AGENT_COMMAND = ("no-such-agent",)
+    file = tmp_path / ".fractary" / "faber" / "workflows" / "asking.json"
+    file.write_text(json.dumps(f.workflow({"build": [{"id": "code", "prompt": "Write it."}]})))
+
+    page = client.get("/start/").content.decode()
+
+    told = "Agent `no-such-agent` is not installed. Install it or set FABER_AGENT_COMMAND."
+    assert page.count(told) == page.count('class="offer-warning"') >= 1
+
+
+def test_unfinished_runs_of_a_folder_are_one_folded_line(project: Project, client: Client) -> None:
+    for number in (1, 2, 3):
+        f.start(f.five_steps(), Path(project.workspace), work_id=str(number))
+
+    page = client.get("/start/").content.decode()
+
+    folded = re.search(r"<details class=\"hint\">(.*?)</details>", page, re.DOTALL)
+    assert folded is not None
+    assert re.search(r"<summary>\s*Acme/App: 3 unfinished\s+runs use this folder", folded[1])
+    assert page.count('id="busy-') == folded[1].count('id="busy-') == 3
+
+
+def test_a_start_without_a_workflow_is_refused(project: Project, client: Client) -> None:
+    response = client.post("/start/", wanted(project, workflow=""))
+
+    assert response.status_code == 422
+    assert "Choose a workflow." in response.content.decode()
+
+
+def test_a_target_goes_along(project: Project, client: Client) -> None:
+    client.post("/start/", wanted(project, target="invoices.py"))
+
+    assert Run.objects.get().target == "invoices.py"
+
+
+def test_an_operators_file_goes_before_the_list(
+    project: Project, client: Client, rita: User, tmp_path: Path
+) -> None:
+    users.set_role(rita, Role.OPERATOR)
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(f.workflow({"build": [f.step("only")]})))
+
+    client.post("/start/", wanted(project, file=str(file)))
+
+    assert Run.objects.get().workflow_ref == str(file)

@@ -1,0 +1,1 @@
+"""The code changes on the request page: files, lines, what was viewed."""

@@ -1,0 +1,135 @@
+"""What the site's record keeps of questions and answers, and whether it still holds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.chain import entries, keys
+from runs.domain.values.actors import Actor
+from runs.models import Artifact, AuditEntry, AuditKind, Run
+
+_OF_A_QUESTION = {
+    1: (
+        *("request_id", "type", "gate", "gate_key", "prompt", "options", "context", "phase"),
+        *("step", "step_index", "reviewers", "quorum", "seal", "requested_at"),
+    )
+}
+_OF_AN_ANSWER = {
+    1: (
+        *("response", "action", "comment", "items", "skipped", "decides", "identity"),
+        *("provided_by", "seal", "received_at", "imported"),
+    )
+}
+
+
+def question(
+    request: FeedbackRequest, shown: Sequence[Artifact], marks: Mapping[str, object] | None = None
+) -> None:
+    entries.write(
+        AuditKind.QUESTION,
+        run=request.run,
+        at=request.requested_at,
+        request_id=request.request_id,
+        what=request.type,
+        digest=question_digest(request, shown_in(shown), entries.FORM),
+        marks=marks or {},
+    )
+
+
+def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = None) -> None:
+    """An answer, whether it decides or is one of several that must agree."""
+    request = response.request
+    entries.write(
+        AuditKind.DECISION,
+        run=request.run,
+        at=response.received_at,
+        who=response.who[:200],
+        account=_account(response)[:200],
+        channel=response.source[:30],
+        request_id=request.request_id,
+        what=response.response,
+        comment=response.comment,
+        subject=subject_of(response),
+        digest=answer_digest(response, request.request_id, entries.FORM),
+        marks=marks or {},
+    )
+
+
+def _account(response: FeedbackResponse) -> str:
+    """The account behind the name: on a command line the name is git's, which anybody sets."""
+    return str(response.provided_by.get("account") or (response.user and response.who) or "")
+
+
+def retraction(response: FeedbackResponse, *, reason: str, actor: Actor | None = None) -> None:
+    """An answer was taken back, or came too late to count."""
+    request = response.request
+    entries.write(
+        AuditKind.RETRACTION,
+        actor=actor,
+        run=request.run,
+        request_id=request.request_id,
+        what=response.response,
+        reason=reason,
+        subject=subject_of(response),
+    )
+
+
+def whole(run: Run) -> None:
+    """Put on record what came with a directory: all that is new there, or other than before."""
+    lines = AuditEntry.objects.filter(run_id=run.run_id).order_by("id")
+    known = {(line.kind, line.request_id, line.subject): line.digest for line in lines}
+    imported = {"imported": True}
+    if known.get((AuditKind.RUN, "", "")) != entries.run_digest(run, entries.FORM):
+        entries.run_started(run, None, who=run.started_by, marks=imported)
+    requests = run.requests.prefetch_related("artifacts", "responses")
+    for request in requests:
+        request.run = run
+        shown = list(request.artifacts.all())
+        digest = question_digest(request, shown_in(shown), entries.FORM)
+        if known.get((AuditKind.QUESTION, request.request_id, "")) != digest:
+            question(request, shown, marks=imported)
+        for response in request.responses.all():
+            response.request = request
+            key = (request.request_id, subject_of(response))
+            answer = answer_digest(response, request.request_id, entries.FORM)
+            if known.get((AuditKind.DECISION, *key)) != answer:
+                decision(response, marks=imported)
+            if response.is_retracted and (AuditKind.RETRACTION, *key) not in known:
+                retraction(response, reason="It came too late, or was taken back there.")
+
+
+def subject_of(response: FeedbackResponse) -> str:
+    return f"response {response.pk}"
+
+
+Revision = tuple[str, int, str]
+
+
+def shown_in(artifacts: Iterable[Artifact]) -> list[Revision]:
+    return sorted((a.path, a.revision, a.sha256) for a in artifacts)
+
+
+def question_digest(request: Any, shown: Sequence[Revision], form: int) -> str:
+    return keys.digest(*_values(request, _OF_A_QUESTION[form]), shown)
+
+
+def answer_digest(response: Any, request_id: str, form: int) -> str:
+    values = _values(response, _OF_AN_ANSWER[form])
+    # Answers from before there were any, and those without, keep the digest they had.
+    edits = getattr(response, "edits", None)
+    return keys.digest(request_id, *values, *([edits] if edits else []))
+
+
+def _values(row: Any, names: Sequence[str]) -> Sequence[object]:
+    return [getattr(row, name) for name in names]
+
+
+def shown_by_request() -> Mapping[int, list[Revision]]:
+    """What every request shows, by its key, without the content of any file."""
+    rows = FeedbackRequest.artifacts.through.objects.order_by(
+        "feedbackrequest_id", "artifact__path", "artifact__revision"
+    ).values_list("feedbackrequest_id", "artifact__path", "artifact__revision", "artifact__sha256")
+    shown: dict[int, list[Revision]] = {}
+    for pk, path, revision, sha256 in rows.iterator():
+        shown.setdefault(pk, []).append((path, revision, sha256))
+    return shown

@@ -1,0 +1,56 @@
+"""Everything that belongs to a request and is too long for its card, in the reader's own pager."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from feedback.models import FeedbackRequest
+from feedback.terminal import differences
+from runs.changes import store
+from runs.terminal import pager
+from runs.terminal.layout import clean
+
+KEY = "v"
+_MARKDOWN = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPart:
+    title: str
+    text: str
+    is_markdown: bool = False
+
+
+def parts_of(request: FeedbackRequest) -> Iterator[ShownPart]:
+    """What the pager shows, one after the other; whatever else belongs there is added here."""
+    for artifact in request.artifacts.order_by("path"):
+        yield ShownPart(
+            title=f"{artifact.path}, revision {artifact.revision}",
+            text=artifact.text,
+            is_markdown=artifact.path.casefold().endswith(_MARKDOWN),
+        )
+    if printed := request.background.output_tail.strip():
+        yield ShownPart(title="The end of the output", text=printed)
+
+
+def is_there(request: FeedbackRequest) -> bool:
+    return (
+        bool(request.background.output_tail.strip())
+        or bool(request.snapshot and request.snapshot.files)
+        or request.artifacts.exists()
+    )
+
+
+def page(request: FeedbackRequest) -> None:
+    """Show it all and come back when the reader has seen enough."""
+    from runs.terminal.screen import document  # noqa: PLC0415  pipes need not pay for rich
+
+    current = FeedbackRequest.objects.select_related("snapshot").get(pk=request.pk)
+    pieces = [
+        document(clean(part.title), clean(part.text), is_markdown=part.is_markdown)
+        for part in parts_of(current)
+    ]
+    if current.snapshot:
+        pieces.append(differences.coloured(store.load(current.snapshot)))
+    # On standard error like the prompt: standard output may be a file.
+    pager.show("\n\n".join(pieces) + "\n", on=sys.stderr)

@@ -1,0 +1,113 @@
+"""Whose a GitHub account is: by its number, which nobody inherits, never by its login."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.utils.module_loading import import_string
+
+from runs import github
+from runs.accounts import users
+from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.values.errors import NotFound, Refused
+from runs.models import GitHubLink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """An account here and one on GitHub that are the same person's."""
+
+    name: str
+    login: str
+    number: int
+
+
+def link(user: User, login: str) -> Linked:
+    """Link whoever has this login now; it stays theirs when they rename it."""
+    if not github.is_on():
+        raise Refused("GitHub is off. Set FABER_GITHUB_TOKEN or FABER_GITHUB_APP_ID first.")
+    try:
+        found = github.client().user(login)
+    except github.NotThere:
+        raise NotFound(f"GitHub has no account {login}.") from None
+    if found.is_bot:
+        raise Refused(f"{found.login} is a bot, and bots never decide.")
+    owners = {owner.pk: owner for owner in _owners(found.id)}
+    for other in owners.values():
+        if other.pk != user.pk:
+            raise Refused(f"{found.login} is linked to {other.get_username()} already.")
+    if not owners:
+        GitHubLink.objects.create(number=found.id, login=found.login, user=user)
+    return Linked(name=user.get_username(), login=found.login, number=found.id)
+
+
+def unlink(user: User, login: str) -> None:
+    gone, _ = GitHubLink.objects.filter(user=user, login__iexact=login).delete()
+    if not gone:
+        raise NotFound(f"{user.get_username()} is not linked to {login}.")
+
+
+def links() -> list[Linked]:
+    """Every link, made by an operator or by signing in with GitHub."""
+    made = [
+        Linked(name=row.user.get_username(), login=row.login, number=row.number)
+        for row in GitHubLink.objects.select_related("user")
+    ]
+    return sorted({*made, *_signed_in()}, key=lambda linked: (linked.name, linked.login))
+
+
+def actor_of(login: str, number: int | None) -> Actor:
+    """Somebody who may write to a repository: with their account's rights when it is linked.
+
+    An account of the same name is not known to be theirs, so it gives nothing; but whoever counts
+    people counts them as one.
+    """
+    owners = _owners(number) if number else []
+    account = owners[0] if len(owners) == 1 else None
+    namesake = None if account else _named(login)
+    none: frozenset[str] = frozenset()
+    is_closed = account is not None and not account.is_active
+    own = users.groups_of(account) if account and not is_closed else none
+    lent = none if is_closed else frozenset({Role.REVIEWER.value})
+    return Actor(
+        name=login,
+        source=Source.ISSUE_COMMENT,
+        method="issue_comment_author",
+        username=account.get_username() if account else "",
+        account=account.get_username() if account else "",
+        user_id=account.pk if account else None,
+        namesake_id=namesake.pk if namesake else None,
+        groups=own | lent,
+        lent=lent - own,
+        sees_all=account is not None and users.operates(own),
+    )
+
+
+def _owners(number: int) -> list[User]:
+    """Whose it is; two only when somebody signed in with what an operator linked to another."""
+    known = set(GitHubLink.objects.filter(number=number).values_list("user", flat=True))
+    if social := _social_accounts():
+        signed_in = social.objects.filter(provider="github", uid=str(number))
+        known |= set(signed_in.values_list("user", flat=True))
+    return list(get_user_model().objects.filter(pk__in=known))
+
+
+def _named(login: str) -> User | None:
+    return get_user_model().objects.filter(username__iexact=login).first()
+
+
+def _signed_in() -> Iterator[Linked]:
+    social = _social_accounts()
+    for row in social.objects.filter(provider="github").select_related("user") if social else ():
+        login = str(row.extra_data.get("login", ""))
+        yield Linked(name=row.user.get_username(), login=login, number=int(row.uid))
+
+
+def _social_accounts() -> Any:
+    """The links that signing in with GitHub makes, where that is set up."""
+    if not apps.is_installed("allauth.socialaccount"):
+        return None
+    return import_string("allauth.socialaccount.models.SocialAccount")

@@ -1,0 +1,72 @@
+"""What a start leaves out of its workflow's gates."""
+
+from dataclasses import dataclass
+
+from runs.domain.workflow.definition import AutonomyLevel
+from runs.domain.workflow.plan import Plan, Unit
+
+_FROM_LEAST_TO_MOST = tuple(AutonomyLevel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bypass:
+    """Gates that the workflow has and the plan does not ask at, and a freedom it was not given."""
+
+    gates: tuple[str, ...] = ()
+    above: str = ""  # the level asked for, when the workflow's own is lower
+
+    def __bool__(self) -> bool:
+        return bool(self.gates or self.above)
+
+    def __str__(self) -> str:
+        told = []
+        if self.gates:
+            told.append(f"leaves out {', '.join(self.gates)}")
+        if self.above:
+            told.append(f"asks for more autonomy ({self.above}) than the workflow gives")
+        return " and ".join(told)
+
+
+def bypass_of(whole: Plan, chosen: Plan) -> Bypass:
+    """What the chosen plan leaves out of the whole one; a dry run goes past nothing."""
+    level = chosen.autonomy.level
+    if level is AutonomyLevel.DRY_RUN:
+        return Bypass()
+    asked = set(_gates(chosen))
+    is_above = _rank(level) > _rank(whole.autonomy.level)
+    return Bypass(
+        gates=tuple(gate for gate in _gates(whole) if gate not in asked),
+        above=level.value if is_above else "",
+    )
+
+
+def _rank(level: AutonomyLevel) -> int:
+    return _FROM_LEAST_TO_MOST.index(level)
+
+
+def _gates(plan: Plan) -> list[str]:
+    """Where a run of this plan stops for a person, in order: phases, and steps as phase:step."""
+    autonomy = plan.autonomy
+    is_waved_on = autonomy.level is AutonomyLevel.AUTONOMOUS and autonomy.allow_destructive_auto
+    gates: list[str] = []
+    for phase in plan.phases:
+        if phase.left_out:
+            continue
+        if phase.gated and not is_waved_on:
+            gates.append(phase.name.value)
+        gates += [
+            unit.key
+            for unit in phase.units
+            if _stops_after(unit) or (_stops_before(unit) and not is_waved_on)
+        ]
+    return gates
+
+
+def _stops_before(unit: Unit) -> bool:
+    return unit.gated or unit.step.confirm
+
+
+def _stops_after(unit: Unit) -> bool:
+    return unit.step.requires_approval or (
+        not unit.is_hook and unit.step.result_handling.on_success == "prompt"
+    )

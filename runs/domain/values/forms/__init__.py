@@ -1,0 +1,1 @@
+"""The form that a clarification is answered with: its questions, and which answers fit."""

@@ -1,0 +1,1 @@
+"""What may not be kept nor leave: known by its form, and taken out of text."""

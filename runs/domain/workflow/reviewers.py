@@ -1,0 +1,67 @@
+"""Whether those who are to decide exist: a name nobody has can let nobody, or anybody, pass."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from runs.domain.values.errors import Problem
+from runs.domain.workflow.plan import Plan, Unit
+from runs.domain.workflow.problems import did_you_mean, place_of
+
+GROUP = "group:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """Who may be named: accounts, and the groups they are in."""
+
+    names: Collection[str]
+    groups: Collection[str]
+
+    def problem_with(self, reviewer: str) -> str:
+        """What is wrong with a name; nothing when somebody is meant by it."""
+        if reviewer.startswith(GROUP):
+            group = reviewer.removeprefix(GROUP)
+            if group in self.groups:
+                return ""
+            return f"there is no group {group}{did_you_mean(group, self.groups)}"
+        if reviewer.casefold() in {name.casefold() for name in self.names}:
+            return ""
+        return f"there is no account {reviewer}{did_you_mean(reviewer, self.names)}"
+
+
+def named(plan: Plan) -> bool:
+    """Whether any step says who decides, so that the accounts must be looked up."""
+    return any(unit.step.reviewers is not None for unit in plan.units)
+
+
+def problems_in(plan: Plan, people: People) -> Iterator[Problem]:
+    for step_place, unit in placed(plan):
+        reviewers, place = unit.step.reviewers, place_of(step_place, "reviewers")
+        if reviewers == ():
+            yield Problem(place, "names nobody; leave it out, or say who decides")
+        for index, reviewer in enumerate(reviewers or ()):
+            if wrong := people.problem_with(reviewer):
+                yield Problem(place_of(place, index), wrong)
+
+
+def problems_of_project(reviewers: Collection[str], people: People) -> Iterator[Problem]:
+    for index, reviewer in enumerate(reviewers):
+        if wrong := people.problem_with(reviewer):
+            yield Problem(place_of("project", "reviewers", index), wrong)
+
+
+def placed(plan: Plan) -> Iterator[tuple[str, Unit]]:
+    """Each step with its place in the file that brought it."""
+    for phase in plan.phases:
+        counts: Counter[tuple[str, str]] = Counter()
+        for unit in phase.units:
+            if unit.is_hook:
+                continue
+            place = place_of(
+                *("phases", phase.name.value, f"{unit.position}s"),
+                counts[unit.source, unit.position],
+            )
+            counts[unit.source, unit.position] += 1
+            is_own = unit.source == plan.workflow_id
+            yield place if is_own else f"{unit.source}: {place}", unit

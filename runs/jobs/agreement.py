@@ -1,0 +1,124 @@
+"""Whether the machines of the site fit together: their keys, names, clocks and folders."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from runs.jobs import register
+from runs.models import SiteHost, machine, places
+
+MOST_SKEW = 2.0  # seconds
+
+
+class Matter(StrEnum):
+    """What machines have to agree about; the words are for everybody, without names."""
+
+    KEYS = "Machines of this site use different keys, so they cannot read each other's jobs."
+    NAMES = "Two machines of this site have the same name."
+    CLOCKS = "The clock of a machine is more than 2 s off."
+    FOLDERS = "A machine does not have the folder of a project."
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether a machine that disagrees may not start."""
+        return self in (Matter.KEYS, Matter.NAMES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    about: Matter
+    what: str
+    cause: str
+    repair: str
+    hosts: tuple[SiteHost, ...]  # whom it concerns
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.cause}. {self.repair}"
+
+    @property
+    def is_ours(self) -> bool:
+        return any(map(register.is_this, self.hosts))
+
+
+def disagreements(own: SiteHost | None = None) -> list[Disagreement]:
+    """What the machines that are there disagree about; nothing where there can be only one."""
+    if not machine.is_one_of_many():
+        return []
+    own, living = own or register.this_machine(), register.living()
+    hosts = [own, *(host for host in living if not register.is_this(host))]
+    return [*_keys(own, living), *_names(hosts), *_clocks(hosts), *_folders(hosts)]
+
+
+def _keys(own: SiteHost, living: Sequence[SiteHost]) -> Iterator[Disagreement]:
+    """Those of a command may differ even from those of a worker on the same machine."""
+    kinds = (
+        (
+            "secret keys",
+            "secret_key",
+            "FABER_SECRET_KEY",
+            "neither reads the other's jobs",
+        ),
+        ("audit keys", "audit_key", "FABER_AUDIT_KEY", "the record cannot be verified"),
+    )
+    for called, field, variable, consequence in kinds:
+        named = defaultdict(list)
+        for host in living:
+            if not (register.is_this(host) and getattr(host, field) == getattr(own, field)):
+                named[getattr(host, field)].append(host.name)
+        named[getattr(own, field)].append(f"{own.name} (this process)")
+        if len(named) > 1:
+            groups = sorted(", ".join(names) for names in named.values())
+            yield Disagreement(
+                about=Matter.KEYS,
+                what=f"The machines of this site use different {called}",
+                cause=f"{' and '.join(groups)} differ, so {consequence}",
+                repair=f"Copy the file {field} of one data directory to all others, "
+                f"or set the same {variable} everywhere, and restart.",
+                hosts=(own, *living),
+            )
+
+
+def _names(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
+    named = defaultdict(list)
+    for host in filter(register.has_workers, hosts):  # others name nothing by it
+        named[host.name].append(host)
+    for name, group in named.items():
+        if len({host.identity for host in group}) > 1:
+            yield Disagreement(
+                about=Matter.NAMES,
+                what=f"Two machines are called {name}",
+                cause="they have different data directories, and each takes the other's steps "
+                "for its own",
+                repair="Give one another host name, or set FABER_MACHINE_NAME.",
+                hosts=tuple(group),
+            )
+
+
+def _clocks(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
+    for host in hosts:
+        if abs(host.clock_ahead) > MOST_SKEW:
+            way = "ahead of" if host.clock_ahead > 0 else "behind"
+            yield Disagreement(
+                about=Matter.CLOCKS,
+                what=f"The clock of {host.name} is {abs(host.clock_ahead):.1f} s {way} "
+                "the database's",
+                cause=f"times it shows and writes are wrong by more than {MOST_SKEW:g} s",
+                repair="Let chrony or systemd-timesyncd set the clocks of both.",
+                hosts=(host,),
+            )
+
+
+def _folders(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
+    working = [host for host in hosts if register.has_workers(host)]
+    for host in working:
+        for folder in host.lacks:
+            having = [other.name for other in working if folder not in other.lacks]
+            if having:
+                yield Disagreement(
+                    about=Matter.FOLDERS,
+                    what=f"{host.name} has no folder {places.found(folder)}",
+                    cause=f"its workers leave the steps there to {', '.join(having)}",
+                    repair=f"Clone or mount it on {host.name} too, or leave it so.",
+                    hosts=(host,),
+                )

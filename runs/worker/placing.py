@@ -1,0 +1,133 @@
+"""Has a run's steps executed on the machine that has its folder as the last step left it."""
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+
+from runs.engine import Claim
+from runs.jobs import queue, register
+from runs.jobs.table import Job
+from runs.models import Run, StepAttempt, clock, machine
+from runs.workspaces import recognising, worktrees
+
+# How long what was seen of the other machines holds: a look costs about as much as a step.
+_HOLDS_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another machine has to execute the step."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """No machine can execute the step; why, and what helps."""
+
+    why: str
+
+
+def look(claim: Claim) -> Elsewhere | Nowhere | None:
+    """Where a step must be executed that was taken here; None when here is right."""
+    run = claim.run
+    if not machine.is_one_of_many() or _is_ours(run):
+        return None
+    found = _executed_elsewhere(run) if run.host else _not_begun(run)
+    if found is None:
+        # Kept with the step's result: until there is one, nothing of it has to be found again.
+        run.host, run.host_identity = machine.name(), machine.identity()
+        run.folder_mark = recognising.mark_of(run)
+    return found
+
+
+def hand_on(claim: Claim, host: str) -> None:
+    """Give a step that was taken here to the workers of another machine."""
+    waiting = {"status": StepAttempt.Status.QUEUED, "worker": "", "lease_until": None}
+    held = StepAttempt.objects.filter(
+        pk=claim.attempt.pk, worker=claim.attempt.worker, status=StepAttempt.Status.RUNNING
+    )
+    if held.update(**waiting, host=host, queued_at=clock.now()):
+        queue.hand_to(host, Job.ADVANCE_RUN, claim.run.pk)
+
+
+def is_for_us(attempt: StepAttempt) -> bool:
+    """Whether no other machine is to execute the step; one that is gone will not."""
+    return attempt.host in ("", machine.name()) or not register.may_come_back(attempt.host)
+
+
+def has_others() -> bool:
+    """Whether a machine with a clone of its own may have to go on from what a step leaves."""
+    return machine.is_one_of_many() and _has_others(int(time.monotonic() // _HOLDS_SECONDS))
+
+
+def note_commit(run: Run, *, is_shared: bool) -> None:
+    """Remember what a step left, so that another machine can go on from it."""
+    if machine.is_one_of_many():
+        run.left_commit = recognising.clean_commit(run) if is_shared else ""
+
+
+@lru_cache(maxsize=1)
+def _has_others(_period: int) -> bool:
+    return register.has_others()
+
+
+def _is_ours(run: Run) -> bool:
+    return (run.host, run.host_identity) == (machine.name(), machine.identity())
+
+
+def _executed_elsewhere(run: Run) -> Elsewhere | Nowhere | None:
+    if run.home.is_dir() and _is_same_folder(run):
+        return None
+    if run.host != machine.name() and register.may_come_back(run.host):
+        return Elsewhere(run.host)
+    if run.left_commit and recognising.has_commit(run, run.left_commit):
+        return None
+    return Nowhere(_gone(run))
+
+
+def _is_same_folder(run: Run) -> bool:
+    if run.folder_mark and run.folder_mark == recognising.mark_of(run):
+        return True
+    if not register.was_called(run.host, run.host_identity):
+        return False
+    return not run.left_commit or recognising.has_commit(run, run.left_commit)
+
+
+def _not_begun(run: Run) -> Elsewhere | Nowhere | None:
+    """A first step can be executed wherever the folder is."""
+    if run.home.is_dir():
+        return None
+    folder = run.worktree_of or run.workspace
+    register.note_missing(folder)
+    having = register.with_folder(folder)
+    if not having:
+        others = register.others()
+        if not others:
+            return None  # what is missing is told as on a single machine
+        asked = ", ".join(sorted({machine.name(), *(host.name for host in others)}))
+        return Nowhere(
+            f"no machine of this site has the folder {run.home} (looked on {asked}). "
+            "Clone or mount it on one of them, then retry."
+        )
+    started_on = str(run.environment.get("hostname", ""))
+    return Elsewhere(started_on if started_on in having else having[0])
+
+
+def _gone(run: Run) -> str:
+    here, place = machine.name(), str(run.home)
+    if run.worktree_of:
+        place = f"the branch {worktrees.branch_of(run)} of {place}"
+    worked = register.last_worked(run.host)
+    since = f" since {worked:%Y-%m-%d %H:%M} UTC" if worked else ""
+    if not run.left_commit:
+        return (
+            f"its last step worked in {run.home} on {run.host}, which has had no worker{since}; "
+            f"{here} does not have what it left there. Start `faber work` on {run.host}, "
+            "then retry."
+        )
+    return (
+        f"its last step left {place} on {run.host} at commit {run.left_commit[:12]}; {run.host} "
+        f"has had no worker{since}, and {here} does not have that commit. Start `faber work` on "
+        f"{run.host}, or bring {place} on {here} to that commit, then retry."
+    )

@@ -1,0 +1,144 @@
+"""Comments on code, tables and long lines, suggestions, and approving with one's own edits."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from tests import factories as f
+from tests.browser.conftest import OpenAs
+from tests.browser.test_desk import comment_on, path, press
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1440, "height": 900}
+DOCUMENT = f"""# Plan
+
+| field | kind |
+|---|---|
+| name | text |
+
+```python
+first = 1
+second = 2
+```
+
+A long line: {"word " * 80}
+"""
+IS_ON_TOP = """(control) => {
+  const box = control.getBoundingClientRect();
+  return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === control;
+}"""
+
+
+@pytest.fixture
+def asked(roles: None, tmp_path: Path) -> FeedbackRequest:
+    return f.reviewed_list(tmp_path)
+
+
+@pytest.fixture
+def document(roles: None, tmp_path: Path) -> FeedbackRequest:
+    (tmp_path / "list.md").write_text(DOCUMENT)
+    return f.reviewed_list(tmp_path)
+
+
+def test_a_line_of_code_and_a_row_of_a_table_are_commented_on(
+    open_as: OpenAs, document: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(f"{path(document)}?view=document")
+    control = page.get_by_role("button", name="Comment on line 9", exact=True)
+    control.scroll_into_view_if_needed()
+    assert control.evaluate(IS_ON_TOP)
+    comment_on(page, 9, "why two?")
+    widths = "() => [...document.querySelectorAll('.prose td')].map((cell) => cell.offsetWidth)"
+    before = page.evaluate(widths)
+
+    page.get_by_role("button", name="Comment on line 5", exact=True).click()
+    page.get_by_role("textbox", name="Comment on line 5").fill("a longer comment on a row")
+
+    assert page.evaluate(widths) == before
+    press(page, "Add comment")
+    expect(page.get_by_role("button", name="Comment on line 5", exact=True)).to_be_focused()
+    assert page.evaluate(widths) == before
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_field_is_inside_the_window_in_the_source_view(
+    open_as: OpenAs, document: FeedbackRequest, viewport: ViewportSize
+) -> None:
+    page = open_as(viewport=viewport)
+    page.goto(f"{path(document)}?view=source")
+    page.get_by_role("link", name="Comment on line 12", exact=True).click()
+
+    box = page.locator("#remark-form").bounding_box()
+
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= viewport["width"]
+
+
+def suggest(page: Page, line: int, words: str) -> None:
+    page.get_by_role("button", name=f"Comment on line {line}", exact=True).click()
+    page.get_by_label("Suggestion").check()
+    field = page.get_by_label("Replace these lines with")
+    expect(field).not_to_have_value("")
+    field.fill(words)
+    page.keyboard.press("Control+Enter")
+    expect(field).to_have_count(0)
+
+
+def test_suggestions_are_sent_as_replacements_and_lines_can_be_deleted(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    suggest(page, 3, "Buy pears.")
+    page.get_by_role("button", name="Comment on line 6", exact=True).click()
+    page.get_by_label("Suggestion").check()
+    press(page, "Delete this")
+    expect(page.get_by_role("region", name="Your comments")).to_contain_text("Delete these lines")
+
+    press(page, "Request changes")
+
+    expect(page.get_by_text("rita chose Request changes")).to_be_visible()
+    items = FeedbackResponse.objects.get().items
+    assert [(item["kind"], item["replacement"]) for item in items] == [
+        ("suggestion", "Buy pears."),
+        ("suggestion", ""),
+    ]
+
+
+def test_approving_with_edits_writes_ones_own_suggestions(
+    open_as: OpenAs, asked: FeedbackRequest, tmp_path: Path
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    suggest(page, 3, "Buy pears.")
+
+    press(page, "Approve with edits")
+
+    expect(page.get_by_text("rita chose Approve")).to_be_visible()
+    assert (tmp_path / "list.md").read_text().split("\n")[2] == "Buy pears."
+    assert asked.run.revisions.latest("revision").text.split("\n")[2] == "Buy pears."
+
+
+def test_who_says_must_change_is_asked_once_before_approving(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    changes = page.get_by_role("button", name="Request changes", exact=True)
+    expect(changes).to_have_attribute("data-weight", "plain")
+    comment_on(page, 3, "red")
+    expect(changes).to_have_attribute("data-weight", "main")
+
+    press(page, "Approve")
+    press(page, "Go back")
+    assert not FeedbackResponse.objects.exists()
+    press(page, "Approve")
+    press(page, "Approve anyway")
+
+    expect(page.get_by_text("rita chose Approve")).to_be_visible()

@@ -1,0 +1,1 @@
+"""A site under load while everything around it fails, and a judge of what was seen."""

@@ -1,0 +1,52 @@
+"""The long form, `make chaos`: both databases, one after the other, with a printed seed."""
+
+import argparse
+import random
+import shutil
+import sys
+
+from tests.chaos.storm import scenes
+from tests.chaos.storm.forecast import faults_for
+from tests.chaos.storm.storm import Plan, blow
+
+_SCENES = {"sqlite": scenes.on_sqlite, "postgres": scenes.on_postgres}
+
+
+def main() -> int:
+    asked = _arguments()
+    # All of them, whatever the first finds.
+    found = [_blow_over(name, asked.seconds, asked.seed) for name in asked.database or _SCENES]
+    return int(any(found))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--database", choices=list(_SCENES), action="append")
+    return parser.parse_args()
+
+
+def _blow_over(name: str, seconds: float, seed: int) -> bool:
+    """Whether a promise was broken."""
+    say(f"{name}: {seconds:.0f} s of faults, seed {seed}")
+    with _SCENES[name]() as scene:
+        faults, missing = faults_for(scene)
+        for why in missing:
+            say(f"SKIPPED: {why}")
+        report = blow(scene, Plan(seed=seed, faults=faults, seconds=seconds), say)
+    for line in [*report.lines(), ""]:
+        say(line)
+    if report.violations:
+        say(f"What was seen, and the logs: {scene.folder}")
+    else:
+        shutil.rmtree(scene.folder)
+    return bool(report.violations)
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

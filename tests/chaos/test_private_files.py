@@ -1,0 +1,71 @@
+"""What a running site leaves for others to read: no file of its own, and no way in."""
+
+import os
+import pty
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.scratch import CHECKOUT, Scratch, eventually
+from tests.sites import seed
+
+pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
+    """A site that was started once before."""
+    folder = tmp_path_factory.mktemp("private") / "data"
+    with closing(Scratch(seed(folder))) as scratch:
+        _ready, sign_in = scratch.start("up")
+        assert "/login/link/" in sign_in
+        scratch.ask_to_end(signal.SIGTERM)
+        yield scratch
+
+
+def test_a_later_start_puts_no_link_into_the_logs(site: Scratch) -> None:
+    printed = site.start("up")
+
+    assert printed[1] == f"Sign in: http://127.0.0.1:{site.port}/login/\n"
+    site.ask_to_end(signal.SIGTERM)
+    assert "/login/link/" not in site.log.read_text()
+
+
+def test_on_a_terminal_every_start_prints_a_link(site: Scratch) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "r", errors="replace") as terminal:
+        started = subprocess.Popen(
+            [sys.executable, str(CHECKOUT / "manage.py"), "up"],
+            env=site._environment(),
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs)
+        try:
+            assert "FABER is ready" in terminal.readline()
+            assert "/login/link/" in terminal.readline()
+        finally:
+            started.terminate()
+            started.wait(30)
+
+
+def test_files_of_the_site_are_private_and_those_of_a_step_as_its_user_wants(
+    site: Scratch, tmp_path: Path
+) -> None:
+    site.start("work")
+    site.start_run("mkdir folder; echo made > folder/file", workspace=tmp_path)
+    made = tmp_path / "folder" / "file"
+    assert eventually(lambda: made.exists() and made.read_text(), within=30)
+    site.ask_to_end(signal.SIGTERM)
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in site.folder.iterdir()}
+    assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
+    assert {"faber.sqlite3", "secret_key", ".gitignore"} <= set(modes)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o644
+    assert stat.S_IMODE(made.parent.stat().st_mode) == 0o755

@@ -1,0 +1,63 @@
+"""At the prompt, `v` shows what is decided on before anybody answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from feedback.terminal import prompt, viewing
+from runs.terminal import pager
+from tests import factories as f
+from tests.repositories import Repository, reviewed
+
+pytestmark = pytest.mark.django_db
+
+
+class Typing:
+    """A keyboard on which these lines are typed."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+
+    def forget(self) -> None: ...
+
+    def line(self, _is_over: Callable[[], bool]) -> str:
+        return self._lines.pop(0)
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    pages: list[str] = []
+    monkeypatch.setattr(pager, "show", lambda text, on: pages.append(text))
+    monkeypatch.setattr(prompt, "Keyboard", lambda: Typing("v", "approve"))
+    return pages
+
+
+def test_v_shows_the_changes_and_asks_again(
+    tmp_path: Path, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository = Repository(tmp_path / "app")
+    repository.write("app.py", "print('\x1b[31mred')\n")
+    request = f.pending(reviewed(repository))
+
+    prompt.Prompter(lambda asked, answer, _: f.answer(asked.run, str(answer))).ask(request)
+
+    (page,) = shown
+    assert " app.py | 3 +--" in page
+    assert "\x1b[32m+print('[31mred')\x1b[0m" in page
+    told = capsys.readouterr().err
+    assert told.count("Your choice: ") == 2
+    assert "Type v to read it all here." in told
+    assert f.fresh(request.run).requests.get().decision
+
+
+def test_where_there_is_nothing_to_see_v_is_not_offered(tmp_path: Path) -> None:
+    request = f.pending(f.started(f.five_steps(), tmp_path))
+
+    assert not viewing.is_there(request)
+
+
+def test_a_document_is_shown_as_well(tmp_path: Path, shown: list[str]) -> None:
+    viewing.page(f.reviewed_list(tmp_path))
+
+    assert "list.md, revision 1" in shown[0]

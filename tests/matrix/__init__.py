@@ -1,0 +1,1 @@
+"""Every door against everybody: a door without a rule here fails."""

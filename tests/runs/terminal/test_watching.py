@@ -1,0 +1,51 @@
+"""What a terminal shows of a run that goes on: a line for each step, and all it said."""
+
+import re
+
+import pytest
+
+from runs import engine
+from runs.terminal.screen import ScreenView
+from runs.terminal.watching import PlainView
+from runs.worker import advance
+from tests import factories as f
+
+pytestmark = pytest.mark.django_db
+
+LONG = "It went like this. " + "word " * 300 + "THE END."
+
+
+def drive(message: str, view: PlainView | ScreenView) -> None:
+    said = {"response": {"status": "success", "message": message}}
+    run = f.start(f.workflow({"build": [f.step("make", "tests.steps:say", arguments=said)]}))
+    advance.drive(engine.claim(run.pk, "worker"), view)
+
+
+def plain(message: str) -> list[str]:
+    lines: list[str] = []
+    drive(message, PlainView(lines.append))
+    return [line for line in lines if not line.startswith("  |")]
+
+
+def test_a_short_message_stands_on_the_line_of_its_step() -> None:
+    start, end = plain("done  well")
+
+    assert start == "start    build:make"
+    assert re.fullmatch(r"ok +build:make \S+ done well", end)
+
+
+def test_a_long_message_follows_whole() -> None:
+    _, end, whole = plain(LONG)
+
+    assert end.endswith("…")
+    assert whole == f"  > {LONG}"
+
+
+def test_a_screen_that_is_too_narrow_for_a_message_shows_all_of_it_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    drive(LONG, ScreenView())
+
+    shown = " ".join(capsys.readouterr().err.split())
+    assert LONG in shown
+    assert "✓ build:make" in shown
