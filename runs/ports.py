@@ -39,7 +39,7 @@ class Asker(Protocol):
         """Cancel whatever the run still asks."""
 
     def run_moved(self, run: Run) -> None:
-        """Hear that a run began or came to rest for good."""
+        """Hear that a run began, failed or came to rest for good."""
 
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""

@@ -24,7 +24,7 @@ class Channel(Protocol):
         """It was answered, its answer took effect or was taken back, or it was withdrawn."""
 
     def run_moved(self, run: Run) -> None:
-        """A run began, or came to its end."""
+        """A run began, failed or came to its end; one that failed can be resumed."""
 
     def catch_up(self) -> None:
         """Do what should have been done by now and was not: its job was lost. No transaction."""

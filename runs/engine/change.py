@@ -137,10 +137,11 @@ class Change:
         if "status" in changed and self.run.state.is_stopped:
             self._make_room()
         is_new = not self._before["last_event_id"]
-        is_over = self.run.state.is_final and self._before["status"] != self.run.status
+        is_over = "status" in changed and self.run.state.is_final
+        has_failed = "status" in changed and self.run.state is RunStatus.FAILED
         if is_over:
             entries.run_ended(self.run)
-        if is_new or is_over:
+        if is_new or is_over or has_failed:
             asker().run_moved(self.run)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)

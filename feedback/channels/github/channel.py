@@ -8,7 +8,7 @@ from feedback.channels.github import schedule
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from feedback.requests import outbox
 from runs import github
-from runs.domain.values.status import RequestStatus
+from runs.domain.values.status import RequestStatus, RunStatus
 from runs.github import Place
 from runs.jobs import queue
 from runs.jobs.table import Job
@@ -33,7 +33,7 @@ def changed(request: FeedbackRequest) -> None:
 def run_moved(run: Run) -> None:
     """Have the start of a run told, or how it ended, where its project wants that."""
     place = place_of(run)
-    if place and run.project.tells_runs:
+    if place and run.project.tells_runs and run.state is not RunStatus.FAILED:
         mark = f"run-{run.uuid}"
         if not _say(Delivery.Kind.RUN, mark, place, run=run):
             _say_again(Delivery.objects.filter(mark=mark))

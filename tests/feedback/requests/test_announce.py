@@ -92,6 +92,17 @@ def test_a_channel_hears_that_a_request_is_withdrawn(heard: Heard) -> None:
     assert heard == [("changed", "cancelled -"), ("run_moved", "cancelled")]
 
 
+def test_a_channel_hears_that_a_run_failed_and_what_became_of_it(heard: Heard) -> None:
+    run = f.start(f.five_steps())
+    Run.objects.update(plan={**run.plan, "title": "another"})
+    heard.clear()
+
+    engine.claim(run.pk, "worker")
+    engine.cancel(run.pk, reason="nobody mends it", actor=f.STARTER)
+
+    assert heard == [("run_moved", "failed"), ("run_moved", "cancelled")]
+
+
 def test_what_a_channel_refuses_is_not_done(
     heard: Heard, channel: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
