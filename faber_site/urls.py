@@ -1,23 +1,14 @@
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponseRedirect
-from django.templatetags.static import static
 from django.urls import include, path
 
 from faber_site import api
+from faber_site.favicon import counting_favicon, favicon
 from faber_site.health import healthz, readyz
 from faber_site.metrics import metrics
 from faber_site.schemas import skill_response
 from faber_site.theme import theme
 from feedback.mcp.http_transport import mcp
-
-
-@login_not_required
-def favicon(_request: HttpRequest) -> HttpResponseRedirect:
-    """Where browsers look when a page, such as those of the admin, names no icon."""
-    return HttpResponseRedirect(static("favicon.svg"))
-
 
 urlpatterns = [
     path("", include("feedback.urls")),
@@ -27,6 +18,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("theme/", theme, name="theme"),
     path("favicon.ico", favicon),
+    path("favicon/<int:count>.svg", counting_favicon, name="favicon"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("metrics", metrics),

@@ -12,6 +12,7 @@ from feedback.inbox import views
 urlpatterns = [
     path("github/webhook", webhook.receive, name="github-webhook"),
     path("", views.inbox, name="inbox"),
+    path("waiting/", views.waiting, name="waiting"),
     path("requests/<slug:request_id>/", desk_views.request_page, name="request"),
     path("requests/<slug:request_id>/draft/", desk_views.draft, name="draft"),
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),

@@ -51,6 +51,7 @@ _LISTED = (
 )
 
 
+_COUNTED = ("count", "newest", "total")
 _NOTHING = Value("")
 _TITLE = Coalesce(
     *(NullIf(name, _NOTHING) for name in ("own_title", *(f"run__{each}" for each in TITLED_BY)))
@@ -109,6 +110,14 @@ class Inbox:
         return self.leaf.paginator.count
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How many requests are open for somebody; the version changes whenever one opens or closes."""
+
+    count: int
+    version: str
+
+
 @dataclass(frozen=True, slots=True)
 class _TypeGroup:
     """The open requests of one type in one project, by the agent that worked for them."""
@@ -148,8 +157,12 @@ def version(sight: Sight) -> str:
     return _version(_groups(sight))
 
 
-def open_count(sight: Sight) -> int:
-    return _open(sight).count()
+def waiting(sight: Sight) -> Waiting:
+    """Asked by every page that is open, so in one statement."""
+    found = _open(sight).order_by()
+    counted = found.aggregate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
+    everything = _TypeGroup("", "", "", *(counted[name] or 0 for name in _COUNTED))
+    return Waiting(count=everything.count, version=_version([everything]))
 
 
 def following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:

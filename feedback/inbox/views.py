@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url, replace_url
 
@@ -12,7 +12,7 @@ from feedback.inbox.open_requests import Inbox
 from runs.accounts import permissions
 from runs.models import DEMO
 from runs.pages import guide
-from runs.pages.http import PageRequest, nothing_new, page, sight, visitor
+from runs.pages.http import PageRequest, fresh, nothing_new, page, sight, visitor
 
 
 @require_safe
@@ -25,6 +25,15 @@ def inbox(request: PageRequest) -> HttpResponse:
     context = {"inbox": shown, **_welcome(request, shown)}
     response = page(request, "feedback/inbox.html", context, part="news")
     return _address_kept(request, response, filters)
+
+
+@require_safe
+def waiting(request: PageRequest) -> HttpResponse:
+    """How many requests are open, for pages that show it in their title; 204 when they know."""
+    now = open_requests.waiting(sight(request))
+    if request.GET.get("v") == now.version:
+        return nothing_new()
+    return fresh(JsonResponse({"version": now.version, "count": now.count}))
 
 
 def _welcome(request: PageRequest, shown: Inbox) -> dict[str, object]:

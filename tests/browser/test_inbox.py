@@ -203,6 +203,32 @@ def test_a_new_request_arrives_and_the_selection_stays(open_as: OpenAs, three: l
     expect(link(page, PROMPTS[2])).to_be_focused()
 
 
+HIDE = """() => {
+    Object.defineProperty(document, "hidden", {get: () => true, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.mark.usefixtures("three")
+def test_a_hidden_tab_still_counts_in_its_title_and_its_icon(open_as: OpenAs) -> None:
+    page = opened(open_as)
+    page.clock.install()
+    page.goto("/runs/")
+    expect(page).to_have_title("(3) Runs · FABER")
+    page.evaluate(
+        "document.addEventListener('waiting', (event) => { window.heard = event.detail; })"
+    )
+    page.evaluate(HIDE)
+
+    asks("A fourth")
+    page.clock.run_for(21_000)
+
+    expect(page).to_have_title("(4) Runs · FABER")
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", "/favicon/4.svg")
+    expect(page.locator("#open-count")).to_have_text("4 waiting")
+    assert page.evaluate("[window.heard.before, window.heard.count]") == [3, 4]
+
+
 @pytest.mark.usefixtures("three")
 def test_what_is_in_sight_does_not_move_when_something_arrives_above_it(open_as: OpenAs) -> None:
     for number in range(20):

@@ -30,6 +30,7 @@ _OPEN = Rule(needs=Level.NONE, of="public")
 # By the name of the address; a new one without a row fails.
 RULES: dict[str, dict[str, Rule]] = {
     "inbox": _SITE,
+    "waiting": _SITE,
     "request": {
         "GET": Rule(needs=_READ),
         "POST": Rule(needs=_ANSWER, fields={"response": "reject"}),
@@ -104,6 +105,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "healthz": {"GET": _OPEN},
     "readyz": {"GET": _OPEN},
     "favicon.ico": {"GET": _OPEN},
+    "favicon": {"GET": _OPEN},
     "skill-response-schema": {"GET": _OPEN},
     "admin": {},
     "admin/login/": {},  # the same form as at the door of the site
@@ -145,6 +147,7 @@ def filled(name: str, place: Place) -> str:
         "<int:attempt_pk>": str(attempt.pk),
         "<stream:stream>": "stdout",
         "<int:number>": "1",
+        "<int:count>": "1",
         "<int:pk>": "999999",
         "<str:token>": "nothing",
         "<str:since>": "base",

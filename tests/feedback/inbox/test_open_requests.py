@@ -419,7 +419,8 @@ def test_the_words_around_the_list_come_with_it(three: Client) -> None:
     assert "<title>(3) Inbox · FABER</title>" in news
     assert '<p id="found" hx-swap-oob="innerHTML">1 of 3 open</p>' in news
     assert "<option>Acme/Shop</option>" in news
-    assert re.search(r'id="open-count" class="badge" hx-swap-oob="true">3<', news)
+    assert re.search(r'id="open-count" class="badge"[^>]* hx-swap-oob="true"', news)
+    assert "<span data-number>3</span>" in news
 
 
 # What it costs
@@ -506,7 +507,35 @@ def test_the_next_one_is_found_behind_many_for_others() -> None:
 
 def test_the_bar_counts_what_is_open_on_every_page(three: Client) -> None:
     for address in ("/", "/runs/"):
-        assert re.search(r'id="open-count" class="badge">3<', text(three.get(address))), address
+        page = text(three.get(address))
+        assert "<span data-number>3</span>" in page, address
+        assert 'href="/favicon/3.svg"' in page, address
+        assert f'data-v="{open_requests.version(EVERYTHING)}"' in page, address
+
+
+def test_a_page_asks_what_is_open_and_hears_nothing_when_it_knows(three: Client) -> None:
+    news = three.get("/waiting/", {"v": "0-0-0"}).json()
+    assert news == {"count": 3, "version": open_requests.version(EVERYTHING)}
+    assert three.get("/waiting/", {"v": news["version"]}).status_code == 204
+
+    asks("A fourth")
+
+    assert three.get("/waiting/", {"v": news["version"]}).json()["count"] == 4
+
+
+def test_asking_what_is_open_takes_one_statement(
+    three: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        open_requests.waiting(EVERYTHING)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, None), (3, "3"), (12, "9+")])
+def test_the_icon_of_a_tab_shows_the_number(client: Client, count: int, shown: str | None) -> None:
+    response = client.get(f"/favicon/{count}.svg")
+
+    assert response.headers["Content-Type"] == "image/svg+xml"
+    assert re.findall(r"<text.*>(.+)</text>", text(response)) == ([shown] if shown else [])
 
 
 def test_a_theme_is_kept_in_a_cookie_and_rendered_by_the_server(site: Client) -> None:
