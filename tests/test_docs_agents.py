@@ -1,8 +1,11 @@
 """The agents in the documentation can be started as they stand there."""
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -99,3 +102,49 @@ def test_the_script_that_is_shown_is_an_agent(tmp_path: Path) -> None:
     assert outcome.result.message == "Written."
     assert str(outcome.result.details["asked"]).startswith("Execute it.\n\n## The step: build:try")
     assert outcome.result.details["key"] == "Bearer k"
+
+
+ADDING = [line for block in blocks("sh") for line in re.findall("^claude mcp add .*$", block, re.M)]
+CONFIGURED = [block for block in blocks("toml") if "[mcp_servers.faber]" in block]
+
+
+def real(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed: its commands in docs/agents.md were not tried")
+    return found
+
+
+def at_home(folder: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(folder), "CODEX_HOME": str(folder), "TOKEN": "faber_secret"}
+
+
+@pytest.mark.parametrize("line", ADDING)
+def test_claude_code_takes_its_server_as_the_command_is_written(tmp_path: Path, line: str) -> None:
+    real("claude")
+
+    subprocess.run(["sh", "-ec", line], cwd=tmp_path, env=at_home(tmp_path), check=True)
+
+    known = json.loads((tmp_path / ".claude.json").read_text())["projects"]
+    [server] = [each["mcpServers"]["faber"] for each in known.values() if each.get("mcpServers")]
+    if server["type"] == "http":
+        assert server["headers"] == {"Authorization": "Bearer faber_secret"}
+    else:
+        assert (server["command"], server["args"]) == ("faber", ["mcp"])
+        assert server["env"].get("FABER_TOKEN", "faber_secret") == "faber_secret"
+
+
+@pytest.mark.parametrize("config", CONFIGURED, ids=["stdio", "http"])
+def test_codex_reads_its_server_as_the_file_is_written(tmp_path: Path, config: str) -> None:
+    real("codex")
+    (tmp_path / "config.toml").write_text(config)
+
+    listed = subprocess.run(
+        ["codex", "mcp", "list", "--json"],
+        env=at_home(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert [server["name"] for server in json.loads(listed.stdout)] == ["faber"]

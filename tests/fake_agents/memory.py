@@ -24,7 +24,8 @@ def keep(session: str, prompt: str) -> None:
         json.dumps({**known, session: [*known.get(session, []), prompt]})
     )
     with (HOME / "calls.jsonl").open("a") as file:
-        call = {"argv": sys.argv[1:], "prompt": prompt, "session": session}
+        call: dict[str, Any] = {"argv": sys.argv[1:], "prompt": prompt, "session": session}
+        call["does_not_wait"] = os.environ.get("MCP_CONNECTION_NONBLOCKING")
         file.write(json.dumps(call) + "\n")
 
 

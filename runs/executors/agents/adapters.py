@@ -31,6 +31,8 @@ class Said:
 class Adapter(Protocol):
     """How a kind of agent is started and read; the prompt always goes to standard input."""
 
+    environment: Mapping[str, str]  # what it is started with, unless the worker says otherwise
+
     def takes_sessions(self, command: Sequence[str]) -> bool:
         """Whether the program can go on in a session, and the command leaves it to us."""
 

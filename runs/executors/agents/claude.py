@@ -29,6 +29,9 @@ _Envelope = Mapping[str, object]
 
 
 class Claude:
+    # Its first turn waits for the MCP servers: one of them may be its permission prompt.
+    environment: Mapping[str, str] = {"MCP_CONNECTION_NONBLOCKING": "0"}
+
     def takes_sessions(self, command: Sequence[str]) -> bool:
         return not has(command, *_SESSION_FLAGS)
 

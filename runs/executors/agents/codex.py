@@ -16,6 +16,8 @@ _Event = Mapping[str, object]
 
 
 class Codex:
+    environment: Mapping[str, str] = {}
+
     def takes_sessions(self, command: Sequence[str]) -> bool:
         return "resume" not in command and not has(command, "--ephemeral")
 

@@ -1,6 +1,6 @@
 """Any command that reads a prompt and prints an answer; it remembers nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runs.domain.responses.results import Result
 from runs.executors.agents.adapters import Call, Said
@@ -9,6 +9,8 @@ from runs.executors.printed_response import agent_answer
 
 
 class Plain:
+    environment: Mapping[str, str] = {}
+
     def takes_sessions(self, command: Sequence[str]) -> bool:
         return False
 

@@ -85,7 +85,7 @@ def _launched(chosen: Chosen, call: Call, order: Order, rules: Rules, watcher: W
     adapter, prepared = ADAPTERS[chosen.kind], _prepared(chosen, call, order)
     outcome = launch(
         prepared.argv,
-        order=order,
+        order=replace(order, environment=_environment(adapter, order)),
         rules=rules,
         watcher=watcher,
         feed=prepared.stdin.encode(errors="replace"),
@@ -96,6 +96,11 @@ def _launched(chosen: Chosen, call: Call, order: Order, rules: Rules, watcher: W
     session = said.session or call.session or call.new_session
     told = said.usage or {"agent": PurePath(chosen.command[0]).name}
     return replace(outcome, session=session, usage=told)
+
+
+def _environment(adapter: Adapter, order: Order) -> dict[str, str]:
+    own = {name: value for name, value in adapter.environment.items() if name not in os.environ}
+    return {**own, **order.environment}
 
 
 def _read(adapter: Adapter, order: Order, finished: Finished) -> Result:

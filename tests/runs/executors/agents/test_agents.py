@@ -64,6 +64,22 @@ def follows(argv: Sequence[str], flag: str) -> str:
 # Claude Code
 
 
+def test_claude_waits_for_its_mcp_servers(agents: FakeAgents, tmp_path: Path) -> None:
+    run(order(tmp_path))
+
+    assert agents.calls[0]["does_not_wait"] == "0"
+
+
+def test_the_worker_may_have_claude_not_wait(
+    agents: FakeAgents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_CONNECTION_NONBLOCKING", "1")
+
+    run(order(tmp_path))
+
+    assert agents.calls[0]["does_not_wait"] == "1"
+
+
 def test_claude_begins_a_session_with_instruction_and_schema(
     agents: FakeAgents, tmp_path: Path
 ) -> None:

@@ -1,0 +1,34 @@
+"""What the server says of itself, as `greeting.json` has it.
+
+When a tool changes: `python manage.py shell -v 0 -c "from feedback.mcp import greeting; \
+print(greeting.text())" > feedback/mcp/greeting.json`
+"""
+
+import json
+from typing import Any
+
+import anyio
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from feedback.mcp import tools
+
+
+def greeting() -> dict[str, Any]:
+    server = tools.server()
+    listed = anyio.run(server.list_tools)
+    return {
+        "versions": list(HANDSHAKE_PROTOCOL_VERSIONS),
+        "initialize": {
+            # Without prompts and resources, of which there are none: nobody waits for their lists.
+            "capabilities": {"tools": {"listChanged": False}},
+            "instructions": tools.INSTRUCTIONS,
+            "serverInfo": {"name": server.name, "title": server.title, "version": "1"},
+        },
+        "tools": [
+            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed
+        ],
+    }
+
+
+def text() -> str:
+    return json.dumps(greeting(), ensure_ascii=False, indent=1)
