@@ -32,7 +32,7 @@ def serve(words: Sequence[str]) -> NoReturn:
     )
     # Whatever ends this process, the server's input ends with it, and so does the server.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    client = _Client(server)
+    client = _Visitor(server)
     if "--relayed" in words:
         client.hand_on(sys.stdin.buffer.readline())
     threading.Thread(target=client.listen, daemon=True).start()
@@ -46,7 +46,7 @@ def greeting() -> Json:
     return told
 
 
-class _Client:
+class _Visitor:
     """Whoever started this process, between them and the server."""
 
     def __init__(self, server: subprocess.Popen[bytes]) -> None:
