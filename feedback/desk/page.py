@@ -11,6 +11,7 @@ from feedback.desk import review
 from feedback.desk.begun import Begun, begun_in
 from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
+from feedback.inbox.filters import Filters
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
 from feedback.requests import shown
 from feedback.requests.answers import counted, round_limit, standing
@@ -63,7 +64,8 @@ class Desk:
     begun: Sequence[Begun]  # line comments not added yet
     draft: str  # as the site has it, for the scripts
     progress: LiveProgress
-    following: FeedbackRequest | None
+    inbox: Filters  # the list this request was opened from
+    following: FeedbackRequest | None  # the next one of it
     again: FeedbackRequest | None  # what is asked in its place, since a file had changed
     returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
@@ -119,6 +121,8 @@ def desk_of(
     user: AbstractBaseUser,
     actor: Actor,
     form: AnswerForm | None = None,
+    *,
+    inbox: Filters | None = None,
 ) -> Desk:
     is_open = asked.status == _PENDING
     given = standing(asked)
@@ -135,7 +139,8 @@ def desk_of(
         begun=begun_in(kept) if is_open else (),
         draft=json.dumps(kept),
         progress=progress_of(asked.run),
-        following=None if is_open else open_requests.following(asked, actor),
+        inbox=inbox or Filters(),
+        following=None if is_open else open_requests.following(asked, actor, inbox),
         again=shown.newer(asked),
         returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),

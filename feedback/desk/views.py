@@ -15,7 +15,8 @@ from feedback.desk.code import views as code_views
 from feedback.desk.files import FileWish
 from feedback.desk.forms import AnswerForm
 from feedback.desk.page import Desk, answer_outlook, desk_of, find, version_of
-from feedback.inbox import open_requests
+from feedback.inbox import filters, open_requests
+from feedback.inbox.filters import Filters
 from feedback.models import Draft, FeedbackRequest
 from feedback.requests import answers, drafts
 from feedback.requests.find import find_request
@@ -147,11 +148,17 @@ def _onward(request: PageRequest, answered: FeedbackRequest) -> str:
     """The next request, for whoever works through the inbox; nothing when this was the last."""
     if not request.POST.get("onward"):
         return ""
-    following = open_requests.following(answered, visitor(request))
+    listed = _opened_from(request)
+    following = open_requests.following(answered, visitor(request), listed)
     if following is None:
         return ""
-    query = urlencode({"onward": "1", "done": answered.request_id})
+    query = urlencode({"onward": listed.onward, "done": answered.request_id})
     return f"{resolve_url('request', following.request_id)}?{query}"
+
+
+def _opened_from(request: PageRequest) -> Filters:
+    """The list in the inbox that somebody works through; the next request is of it too."""
+    return filters.read(request.POST.get("onward") or request.GET.get("onward", ""))
 
 
 def _refused(
@@ -190,7 +197,7 @@ def _everything(
     request: PageRequest, asked: FeedbackRequest, form: AnswerForm | None = None
 ) -> dict[str, Any]:
     actor = visitor(request)
-    desk = desk_of(asked, request.user, actor, form)
+    desk = desk_of(asked, request.user, actor, form, inbox=_opened_from(request))
     wanted = wanted_by(request.GET)
     can_comment = desk.is_open and not desk.refusal
     return {
@@ -199,7 +206,7 @@ def _everything(
         "is_code": code_views.is_wanted(request.GET, asked),
         "evidence": asked.background,
         "done": _done_before(request),
-        "onward": "1" if request.GET.get("onward") or request.POST.get("onward") else "",
+        "onward": bool(request.GET.get("onward") or request.POST.get("onward")),
         # Called by the template, so that a part without them does not make them.
         "outlook": partial(answer_outlook, asked),
         "conformance": partial(conformance.shown_of, asked.run),

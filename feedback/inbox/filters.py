@@ -5,6 +5,7 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from django import forms
+from django.http import QueryDict
 
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType
@@ -22,6 +23,9 @@ class SortOrder(StrEnum):
     @property
     def label(self) -> str:
         return f"Sort: {self.value}"
+
+
+_ALL = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +62,21 @@ class Filters:
         }
         return urlencode({name: value for name, value in fields.items() if value})
 
+    @property
+    def onward(self) -> str:
+        """What a request opened from this list carries along, so that the next one is of it too."""
+        return self.query or _ALL
+
     def goes_on_typing(self, before: "Filters") -> bool:
         """Whether nothing but the text changed, and there was some already."""
         return bool(before.q) and replace(before, q=self.q) == self
 
     def of_type(self, kind: str) -> "Filters":
         return replace(self, type=kind)
+
+
+def read(query: str) -> Filters:
+    return FilterForm(QueryDict(query)).filters
 
 
 class FilterForm(forms.Form):

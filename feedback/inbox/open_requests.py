@@ -165,9 +165,13 @@ def waiting(sight: Sight) -> Waiting:
     return Waiting(count=everything.count, version=_version([everything]))
 
 
-def following(asked: FeedbackRequest, actor: Actor) -> FeedbackRequest | None:
-    """The highest-ranked other open request that this person may answer."""
-    others = _not_answered_by(actor, membership.sight_of(actor)).exclude(pk=asked.pk)
+def following(
+    asked: FeedbackRequest, actor: Actor, filters: Filters | None = None
+) -> FeedbackRequest | None:
+    """The highest-ranked other open request of the list that this person may answer."""
+    filters = filters or Filters()
+    others = _narrowed(_not_answered_by(actor, membership.sight_of(actor)), filters)
+    others = others.exclude(pk=asked.pk).order_by(*_ORDERS[filters.order], "ranked_at", "id")
     for other in others.select_related("run__project").only(*_LISTED).iterator(PER_PAGE):
         if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
             return other
@@ -199,7 +203,12 @@ def _version(groups: Sequence[_TypeGroup]) -> str:
 
 
 def _found(filters: Filters, actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
-    found = _not_answered_by(actor, sight) if filters.mine else _open(sight)
+    if filters.mine:
+        return _answerable(_narrowed(_not_answered_by(actor, sight), filters), actor)
+    return _narrowed(_open(sight), filters)
+
+
+def _narrowed(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[FeedbackRequest]:
     if filters.project:
         found = found.filter(run__project__name=filters.project)
     if filters.type:
@@ -220,7 +229,7 @@ def _found(filters: Filters, actor: Actor, sight: Sight) -> QuerySet[FeedbackReq
             | Q(run__work_id__icontains=text)
             | Q(run__project__name__icontains=text)
         )
-    return _answerable(found, actor) if filters.mine else found
+    return found
 
 
 def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[FeedbackRequest]:

@@ -2,10 +2,11 @@
 
 from urllib.parse import urlsplit
 
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url, replace_url
 
+from feedback.inbox import filters as filters_of
 from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
 from feedback.inbox.open_requests import Inbox
@@ -53,5 +54,5 @@ def _address_kept(request: PageRequest, response: HttpResponse, filters: Filters
     if not request.htmx or "v" in request.GET:
         return response
     address = f"{request.path}?{filters.query}" if filters.query else request.path
-    before = FilterForm(QueryDict(urlsplit(request.htmx.current_url or "").query)).filters
+    before = filters_of.read(urlsplit(request.htmx.current_url or "").query)
     return (replace_url if filters.goes_on_typing(before) else push_url)(response, address)

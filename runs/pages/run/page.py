@@ -48,7 +48,12 @@ class LiveProgress:
 
     @property
     def goes_on(self) -> bool:
-        return not self.run.rests
+        """Whether it moves by itself: it works, or an answer takes effect after its undo time."""
+        return not self.run.rests or self.is_settling
+
+    @property
+    def is_settling(self) -> bool:
+        return self.run.state is RunStatus.AWAITING_FEEDBACK and self.asks is None
 
     @property
     def worked_ms(self) -> int:
@@ -97,15 +102,25 @@ class RunShown:
     ending: Ending | None
     may_steer: bool
 
+    @property
+    def steering(self) -> str:
+        """Changes with the buttons that steer the run, and with nothing else."""
+        run = self.progress.run
+        may_resume = run.state is RunStatus.FAILED or run.on_hold
+        return f"{int(may_resume)}{int(not run.state.is_final)}"
 
-def version_of(run: Run, attempt: StepAttempt | None) -> str:
-    """Changes with every event, and with every line the running step prints."""
+
+def _version_of(run: Run, attempt: StepAttempt | None, asks: object) -> str:
+    """Changes with every event, with every line the running step prints, and with what is asked.
+
+    An answer in its undo time is no event yet, and taking it back is none either.
+    """
     printed = live_output.version(attempt) if attempt else 0
-    return f"{run.last_event_id}-{run.status}-{printed:x}"
+    return f"{run.last_event_id}-{run.status}-{printed:x}-{asks}"
 
 
 def version(run: Run) -> str:
-    return version_of(run, state_json.open_attempt(run))
+    return _version_of(run, state_json.open_attempt(run), asker().pending([run]).get(run.pk, ""))
 
 
 def progress_of(run: Run) -> LiveProgress:
@@ -136,6 +151,7 @@ def _progress(
     packages: Sequence[PackageSummary] = (),
 ) -> LiveProgress:
     attempt = next((a for a in attempts if a.status in StepAttempt.OPEN), None)
+    asks = next((d for d in decisions if d["status"] == "pending"), None)
     numbers = {each.attempt.pk: each.number for each in packages}
     return LiveProgress(
         run=run,
@@ -143,8 +159,8 @@ def _progress(
         phases=timeline.phases_of(run, attempts, decisions, now=timezone.now(), packages=numbers),
         attempt=attempt,
         printed=live_output.tail(attempt) if attempt else "",
-        asks=next((d for d in decisions if d["status"] == "pending"), None),
-        version=version_of(run, attempt),
+        asks=asks,
+        version=_version_of(run, attempt, asks["request_id"] if asks else ""),
         lacks_worker=_is_for_a_worker(attempt) and not heartbeat.worker_is_alive(),
     )
 

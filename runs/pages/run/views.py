@@ -121,13 +121,17 @@ def remove_worktree(request: PageRequest, run_id: str) -> HttpResponse:
 
 
 def _news(request: PageRequest, run: Run) -> HttpResponse:
-    """What changed since the version the page shows; polling stops when the run rests."""
+    """What changed since the version the page shows.
+
+    The page of the run is followed to its end, the few lines elsewhere until the run rests.
+    """
     if request.GET.get("v") == version(run):
         return nothing_new()
-    status = STOP_POLLING if run.rests else 200
     if request.htmx.target == "progress":
-        context = {"progress": progress_of(run)}
-        return page(request, "runs/_progress.html", context, status=status)
+        progress = progress_of(run)
+        status = 200 if progress.goes_on else STOP_POLLING
+        return page(request, "runs/_progress.html", {"progress": progress}, status=status)
+    status = STOP_POLLING if run.state.is_final else 200
     return page(request, "runs/run.html", _everything(request, run), part="live", status=status)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
@@ -18,6 +18,7 @@ from feedback.models import Draft, FeedbackRequest, FeedbackResponse, ReviewComm
 from feedback.requests.answers import Words, respond
 from runs.accounts import users
 from runs.domain.values.actors import Role
+from runs.models import Project
 from tests import factories as f
 
 pytestmark = pytest.mark.django_db
@@ -297,6 +298,27 @@ def test_after_an_answer_the_next_request_opens_with_the_last_one_still_undoable
     assert following.prompt in shown
     assert f'action="{address(asked, "undo/")}"' in shown
     assert 'name="onward"' in shown
+
+
+def test_the_next_request_is_of_the_same_filtered_list(
+    site: Client, asked: FeedbackRequest
+) -> None:
+    f.started(f.five_steps())
+    same = f.started(f.five_steps())
+    same.project = Project.objects.create(name="Acme/Shop")
+    same.save()
+
+    listed = text(site.get("/", {"project": "Acme/Shop"}))
+    assert f'{address(f.pending(same))}?onward=project%3DAcme%252FShop"' in listed
+    response = site.post(address(asked), approve(asked, onward="project=Acme%2FShop"))
+
+    there, _, query = response["Location"].partition("?")
+    assert there == address(f.pending(same))
+    shown = text(site.get(there, QueryDict(query)))
+    assert 'name="onward" value="project=Acme%2FShop"' in shown
+    assert '<a href="/?project=Acme%2FShop">Inbox</a>' in shown
+    last = site.post(there, approve(f.pending(same), onward="project=Acme%2FShop"))
+    assert last["Location"] == there
 
 
 def test_with_nothing_left_the_answered_page_stays(site: Client, asked: FeedbackRequest) -> None:

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from feedback.requests.answers import Words, respond
 from runs import engine
@@ -347,7 +347,7 @@ def test_a_poll_keeps_the_kind_of_events_that_was_chosen(client: Client) -> None
 
     news = text(client.get(address(run), {"kind": "steps", "v": "old"}, headers=LIVE))
 
-    assert f'hx-get="{address(run)}?kind=steps&v={page.version(run)}"' in news
+    assert f'hx-get="{address(run)}?kind=steps&v={page.version(run)}&steer=01"' in news
     assert 'id="kind-steps" href="?kind=steps#events-title" aria-current="true"' in news
 
 
@@ -383,18 +383,50 @@ def test_a_decision_tells_who_where_when_and_how_many_remarks(client: Client, ru
 
 
 @pytest.mark.usefixtures("reviewer")
-def test_polling_goes_on_while_the_run_does_and_stops_when_it_rests(client: Client) -> None:
+def test_the_page_is_followed_until_the_run_has_ended(client: Client) -> None:
     run = f.start(f.five_steps())
 
     running = client.get(address(run), {"v": "old"}, headers=LIVE)
     same = client.get(address(run), {"v": page.version(run)}, headers=LIVE)
     run = f.work(run)
-    rests = client.get(address(run), {"v": "old"}, headers=LIVE)
+    asking = client.get(address(run), {"v": "old"}, headers=LIVE)
+    engine.cancel(run.pk, reason="enough", actor=f.STARTER)
+    ended = client.get(address(run), {"v": "old"}, headers=LIVE)
 
-    assert [each.status_code for each in (running, same, rests)] == [200, 204, 286]
+    codes = [each.status_code for each in (running, same, asking, ended)]
+    assert codes == [200, 204, 200, 286]
     assert 'hx-trigger="every 2s"' in text(running)
-    assert "hx-trigger" not in text(rests)
-    assert "<html" not in text(rests)
+    assert 'hx-trigger="every 5s"' in text(asking)
+    assert "hx-trigger" not in text(ended)
+    assert "<html" not in text(ended)
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_the_page_follows_through_the_undo_time(client: Client, settings: Settings) -> None:
+    settings.FABER_UNDO_SECONDS = 30
+    run = f.started(f.five_steps())
+    before = page.version(run)
+
+    f.answer(run, "approve")
+
+    news = client.get(address(run), {"v": before}, headers=LIVE)
+    assert "can still be undone" in text(news)
+    assert 'hx-trigger="every 2s"' in text(news)
+    beside = client.get(address(run), {"v": before}, headers={**LIVE, "HX-Target": "progress"})
+    assert (beside.status_code, "every 2s" in text(beside)) == (200, True)
+
+
+@pytest.mark.usefixtures("reviewer")
+def test_a_half_written_reason_survives_until_the_buttons_change(client: Client) -> None:
+    run = f.started(f.five_steps())
+    shown = page.page_of(run, f.STARTER).steering
+
+    news = client.get(address(run), {"v": "old", "steer": shown}, headers=LIVE)
+    engine.cancel(run.pk, reason="enough", actor=f.STARTER)
+    ended = client.get(address(run), {"v": "old", "steer": shown}, headers=LIVE)
+
+    assert 'id="steer"' not in text(news)
+    assert 'id="steer"' in text(ended)
 
 
 @pytest.mark.usefixtures("reviewer")
