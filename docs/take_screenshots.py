@@ -44,7 +44,7 @@ def walk(browser: Browser, site: Site) -> None:
     answer(page, "Retry")
     to_next(page, site)
     answer(page, "Approve")
-    page.get_by_role("link", name="The run", exact=True).click()
+    page.get_by_role("link", name="View run", exact=True).click()
     page.locator("header .status", has_text="completed").wait_for(timeout=30_000)
     keep(page, "run")
     page.goto(f"{site.url}/audit/")

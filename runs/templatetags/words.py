@@ -22,6 +22,18 @@ _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _MOMENT = '<time datetime="{}" title="{}">{}</time>'
 _AGE = '<time datetime="{}" title="{}" data-ago>{}</time>'
 
+# How an answer is told once it was given: before the title of its request.
+_DONE = {
+    "approve": "Approved",
+    "confirm": "Confirmed",
+    "request_changes": "Requested changes to",
+    "retry": "Retried",
+    "skip": "Skipped",
+    "reject": "Rejected",
+    "cancel": "Cancelled",
+    "abort": "Aborted",
+}
+
 
 @register.simple_tag
 def ago(moment: datetime | str | None) -> SafeString | str:
@@ -73,6 +85,14 @@ def in_own_words(decision: Mapping[str, Any]) -> bool:
     """Whether a decision's answer is a text of its author, and not one of the options."""
     answer = decision["response"]["response"]
     return FeedbackType(decision["type"]).takes_text and answer not in decision["options"]
+
+
+@register.filter
+def did(answer: Any) -> str:
+    """What an answer did to the request whose title follows; an option of an author has no verb."""
+    if answer.is_text:
+        return "Answered"
+    return _DONE.get(answer.response) or f"Chose {plain(answer.response)[:60]} for"
 
 
 @register.filter

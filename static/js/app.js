@@ -92,23 +92,23 @@
     event.detail.shouldSwap = false;
     const shown = new DOMParser().parseFromString(serverResponse, "text/html");
     if (xhr.status === 401 || xhr.responseURL.includes("/login/")) {
-      notSent(elt, "you are signed out. Sign in in another tab; what you wrote stays here");
+      notSent(elt, "you are signed out. Sign in in another tab; your text stays here");
     } else if (shown.querySelector("[data-token-refused]")) {
       const button = requestConfig.triggeringEvent?.submitter;
-      if (!await sendAgain(elt, button)) notSent(elt, "you signed in again since. Load the page again; what you wrote is kept");
+      if (!await sendAgain(elt, button)) notSent(elt, "your session changed. Reload the page; your text is saved");
     } else {
       say(shown.querySelector("h1")?.textContent ?? "That did not work.");
     }
   });
 
   document.addEventListener("htmx:responseError", (event) => {
-    notSent(event.detail.elt, `the site answered ${event.detail.xhr.status}`);
+    notSent(event.detail.elt, `the server returned ${event.detail.xhr.status}`);
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, (event) => {
-      const why = navigator.onLine ? "the site cannot be reached" : "you are offline";
+      const why = navigator.onLine ? "the server is unreachable" : "you are offline";
       if (!isPoll(event.detail.elt)) notSent(event.detail.elt, why);
-      else say(navigator.onLine ? "The site cannot be reached. Trying again." : "You are offline. Trying again.");
+      else say(navigator.onLine ? "The server is unreachable. Retrying…" : "You are offline. Retrying…");
     });
   }
 

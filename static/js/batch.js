@@ -18,7 +18,7 @@
     const own = rows().filter((row) => chosenIn(row)
       || (row.dataset.type === "clarification" && wordsIn(row))).length;
     const count = own + texts;
-    const words = count ? `${count} chosen` : "";
+    const words = count ? `${count} selected` : "";
     if (said.textContent !== words) said.textContent = words;
     send.textContent = count ? `Send ${count} answer${count === 1 ? "" : "s"}` : "Send answers";
   };
@@ -111,7 +111,7 @@
       if (!row) continue;
       const note = document.createElement("p");
       note.className = "hint batch-unsent";
-      note.textContent = `You wrote, and it was not sent: ${words}`;
+      note.textContent = `Your text was not sent: ${words}`;
       row.querySelector(".row-main").append(note);
       unsent.delete(id);
     }

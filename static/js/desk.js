@@ -383,7 +383,7 @@
       const count = Number(button.dataset.musts);
       return await Sending.ask(
         count === 1 ? "You marked a comment “Must change”" : `You marked ${count} comments “Must change”`,
-        "Approving continues the run as it is; the comments are only recorded.",
+        "Approving resumes the run without these changes; the comments are only recorded.",
         [["", "Go back"], ["yes", `${button.textContent.trim()} anyway`]],
       ) === "yes";
     },
@@ -449,7 +449,7 @@
       await navigator.clipboard.writeText(await answer.text());
       label.textContent = "Copied";
     } catch {
-      label.textContent = "Could not copy";
+      label.textContent = "Copy failed";
     }
     setTimeout(() => { label.textContent = "Copy"; }, 2000);
   });

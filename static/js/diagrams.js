@@ -49,7 +49,7 @@
     frame.src = document.querySelector("[data-drawing-board]").dataset.drawingBoard;
     figure.querySelector(".diagram-place").append(frame);
     shown.set(frame.contentWindow, { figure, frame });
-    figure.patience = setTimeout(() => fail(figure, "The diagram could not be loaded; this is its source."), PATIENCE);
+    figure.patience = setTimeout(() => fail(figure, "Could not load the diagram. Showing its source."), PATIENCE);
   };
 
   addEventListener("message", (event) => {
@@ -57,7 +57,7 @@
     if (!known || event.data?.faber !== "diagram") return;
     const { figure, frame } = known, { ready, height, problem } = event.data;
     if (ready) send(figure, frame);
-    else if (problem) fail(figure, `This diagram cannot be drawn: ${String(problem).slice(0, 300)}`);
+    else if (problem) fail(figure, `Could not draw this diagram: ${String(problem).slice(0, 300)}`);
     else if (height > 0) {
       clearTimeout(figure.patience);
       frame.style.height = `${Math.min(Number(height), TALLEST)}px`;

@@ -141,10 +141,10 @@ window.Drafts = (() => {
 
   const whyNot = (status) => {
     if (status === 401) return "you are signed out";
-    if (status === 403) return "you may not comment here now";
-    return `the site answered ${status}`;
+    if (status === 403) return "you can’t comment here";
+    return `the server returned ${status}`;
   };
-  const whyNotReached = () => (navigator.onLine ? "the site cannot be reached" : "you are offline");
+  const whyNotReached = () => (navigator.onLine ? "the server is unreachable" : "you are offline");
 
   const toSend = (names) => Object.fromEntries(
     names.map((name) => [name, { text: text(name), known: known.get(name) ?? [""] }]));

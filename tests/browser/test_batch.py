@@ -108,7 +108,7 @@ def test_one_card_for_runs_that_ask_the_same(open_as: OpenAs, batch: Batch) -> N
     card = page.locator(".batch-card")
 
     expect(card).to_contain_text("2 runs ask the same")
-    card.get_by_label("One answer for the ticked runs").fill("PostgreSQL")
+    card.get_by_label("Answer for the selected runs").fill("PostgreSQL")
     page.get_by_role("button", name="Send 2 answers").click()
 
     expect(page.locator("#results")).to_contain_text("2 answers recorded.")
@@ -161,11 +161,11 @@ def test_a_peek_at_the_artifact(open_as: OpenAs, batch: Batch) -> None:
 def test_pasted_lines(open_as: OpenAs, batch: Batch) -> None:
     page = opened(open_as, batch)
 
-    page.get_by_label("Paste answers, one line for each run").fill("#100: approve\n#999: approve")
-    page.get_by_role("button", name="Send these lines").click()
+    page.get_by_label("Paste answers, one line per run").fill("#100: approve\n#999: approve")
+    page.get_by_role("button", name="Send lines").click()
 
-    expect(page.locator("#results")).to_contain_text("1 answer recorded. 1 not:")
-    expect(page.get_by_label("Paste answers, one line for each run")).to_have_value("#999: approve")
+    expect(page.locator("#results")).to_contain_text("1 recorded, 1 failed:")
+    expect(page.get_by_label("Paste answers, one line per run")).to_have_value("#999: approve")
     assert given("100") == ["approve"]
 
 

@@ -140,7 +140,7 @@ def test_the_second_round_opens_on_what_changed(open_as: OpenAs, asked: Feedback
 
     expect(page.locator(".pair ins").first).to_contain_text("red")
     expect(page.get_by_text("revision 2").first).to_be_visible()
-    ledger = page.get_by_role("region", name="What became of the last review")
+    ledger = page.get_by_role("region", name="Response to your review")
     expect(ledger).to_contain_text("Done")
     expect(ledger).to_contain_text("Pears are in season.")
     page.get_by_role("link", name="Changed lines").click()
@@ -226,7 +226,7 @@ def test_all_of_it_works_without_javascript(open_as: OpenAs, asked: FeedbackRequ
     press(page, "Add comment")
     expect(page.locator("#L3")).to_contain_text("Which kind?")
     page.get_by_label("Comment", exact=True).fill("Nearly.")
-    press(page, "Save as a draft")
+    press(page, "Save draft")
     expect(page.get_by_label("Comment", exact=True)).to_have_value("Nearly.")
     press(page, "Request changes")
     press(page, "Undo")
@@ -234,7 +234,7 @@ def test_all_of_it_works_without_javascript(open_as: OpenAs, asked: FeedbackRequ
     press(page, "Request changes")
     press(page, "Apply now")
 
-    expect(page.get_by_text("1 comment on lines")).to_be_visible()
+    expect(page.get_by_text("1 line comment")).to_be_visible()
     assert f.fresh(asked.run).status == "in_progress"
 
 

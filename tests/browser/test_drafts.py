@@ -354,12 +354,12 @@ def test_the_rows_of_a_batch_are_kept_until_they_are_on_record(
     page.goto(f"/batches/{batch.batch_id}/")
     page.get_by_label("Comment for run #106").fill("half a th")
     page.get_by_label("Comment for run #107").fill("yes, since")
-    page.get_by_label("Paste answers, one line for each run").fill("#106: app")
+    page.get_by_label("Paste answers, one line per run").fill("#106: app")
     expect(page.locator("[data-draft-state]")).to_have_text(SAVED)
 
     page.reload()
     expect(page.get_by_label("Comment for run #106")).to_have_value("half a th")
-    text = page.get_by_label("Paste answers, one line for each run")
+    text = page.get_by_label("Paste answers, one line per run")
     expect(text).to_have_value("#106: app")
     page.locator(".batch-row", has_text="#107").get_by_text("Approve").click()
     page.locator(".batch-row", has_text="#106").get_by_text("Reject").click()
@@ -403,10 +403,10 @@ def test_words_typed_while_the_site_is_down_are_saved_when_it_is_up_again(
 
         page.get_by_label("Comment", exact=True).fill("Written into the void")
         expect(page.locator("#draft")).to_have_text(
-            "Draft saved in this browser only: the site cannot be reached"
+            "Draft saved in this browser only: the server is unreachable"
         )
         press(page, "Approve")
-        expect(page.get_by_role("alert")).to_contain_text("Not sent, the site cannot be reached.")
+        expect(page.get_by_role("alert")).to_contain_text("Not sent, the server is unreachable.")
         scratch.start("web")
 
         expect(page.locator("#draft")).to_have_text(SAVED, timeout=40_000)

@@ -92,7 +92,7 @@ def test_a_search_by_keys_ends_in_what_it_found(open_as: OpenAs) -> None:
     expect(search).to_be_focused()
     page.keyboard.type("jk? failed")
     expect(search).to_have_value("jk? failed")
-    expect(page.get_by_text("No open request matches")).to_be_visible()
+    expect(page.get_by_text("No matching requests")).to_be_visible()
     search.fill("failed")
     expect(titles(page)).to_have_text([PROMPTS[1]])
     page.keyboard.press("Enter")

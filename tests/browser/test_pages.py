@@ -77,7 +77,7 @@ def test_from_the_inbox_to_an_approval_and_on(open_as: OpenAs, asked: FeedbackRe
     expect(desk).to_contain_text("rita chose Approve in the browser")
     expect(desk).to_contain_text("in progress")
     f.work(asked.run)
-    expect(desk).to_contain_text("The run waits again: Approve starting the Release phase?")
+    expect(desk).to_contain_text("Waiting for a decision: Approve starting the Release phase?")
     desk.get_by_role("link", name="Approve starting the Release phase?").click()
     press(page, "Approve")
     f.work(asked.run)
@@ -155,7 +155,7 @@ def test_going_back_after_an_answer_shows_the_answer(
     page = open_as()
     page.goto(path(asked))
     press(page, "Approve")
-    page.get_by_role("link", name="The run", exact=True).click()
+    page.get_by_role("link", name="View run", exact=True).click()
     expect(page.get_by_role("heading", name="Phases")).to_be_visible()
 
     page.go_back()

@@ -72,7 +72,7 @@ def test_what_a_step_was_told_is_compared_with_the_time_before(open_as: OpenAs, 
     expect(page.get_by_role("heading", name="Package 3")).to_be_visible()
     expect(page.locator("ins")).to_have_count(0)
 
-    page.get_by_label("What changed since").select_option("1")
+    page.get_by_label("Changes since").select_option("1")
     page.get_by_role("button", name="Compare").click()
 
     expect(page.get_by_text("From package 1 (one) to package 3 (two)")).to_be_visible()
@@ -92,11 +92,11 @@ def test_a_run_is_followed_live_and_the_focus_stays(open_as: OpenAs) -> None:
     reason.fill("half a rea")
 
     LiveOutput(claim.attempt.pk).add(["12 of 40 files"])
-    expect(page.get_by_label("What the step prints")).to_contain_text("12 of 40 files")
+    expect(page.get_by_label("Step output")).to_contain_text("12 of 40 files")
     expect(reason).to_have_value("half a rea")
     page.locator("#kind-steps").focus()
     LiveOutput(claim.attempt.pk).add(["40 of 40 files"])
-    expect(page.get_by_label("What the step prints")).to_contain_text("40 of 40 files")
+    expect(page.get_by_label("Step output")).to_contain_text("40 of 40 files")
     expect(page.locator("#kind-steps")).to_be_focused()
 
     engine.cancel(run.pk, reason="enough", actor=f.STARTER)
@@ -188,7 +188,7 @@ def test_a_chart_gives_its_figures_as_a_table(open_as: OpenAs, run: Run) -> None
 
     chart = page.get_by_role("img", name="Waiting time per gate and type")
     expect(chart).to_be_visible()
-    page.get_by_text("As a table").first.click()
+    page.get_by_text("Show as table").first.click()
     expect(page.get_by_role("rowheader", name="After a step · Review")).to_be_visible()
 
 
@@ -209,7 +209,7 @@ def test_everything_is_found_without_javascript(open_as: OpenAs, run: Run, other
     expect(page.locator(".ledger tbody tr")).to_have_count(1)
     page.goto("/statistics/")
     page.get_by_role("link", name="All time").click()
-    expect(page.get_by_role("heading", name="Who answers")).to_be_visible()
+    expect(page.get_by_role("heading", name="Answers per person")).to_be_visible()
     page.goto(path(run))
     page.get_by_text("Cancel run…").click()
     page.get_by_label("Reason").fill("a duplicate")

@@ -165,9 +165,9 @@ def test_a_login_of_a_deactivated_account_is_turned_away_with_a_sentence(
     ("path", "status", "sentence"),
     [
         ("signup/", 403, "Ask an administrator for an account"),
-        ("login/cancelled/", 200, "GitHub did not sign you in"),
-        ("login/error/", 401, "GitHub did not sign you in"),
-        ("github/login/callback/?error=access_denied", 401, "GitHub did not sign you in"),
+        ("login/cancelled/", 200, "GitHub sign-in failed"),
+        ("login/error/", 401, "GitHub sign-in failed"),
+        ("github/login/callback/?error=access_denied", 401, "GitHub sign-in failed"),
         ("inactive/", 404, ""),
         ("password/reset/", 404, ""),
     ],

@@ -230,10 +230,10 @@ def test_every_chart_says_what_it_shows_and_has_a_table(page_for: Client) -> Non
     drawn = re.findall(r'<svg class="chart" role="img".*?</svg>', page, re.DOTALL)
     assert len(drawn) == 3
     assert all("<title id=" in chart and "<desc id=" in chart for chart in drawn)
-    assert page.count("<summary>As a table</summary>") == 3
+    assert page.count("<summary>Show as table</summary>") == 3
     assert "After a step · Review: median 10 min" in drawn[0]
     assert "style=" not in page
-    assert "Waits longest now" in page
+    assert "Waiting longest" in page
     assert 'href="/audit/?user=Rita"' in page
 
 
@@ -252,7 +252,7 @@ def test_the_period_is_chosen_in_the_address(page_for: Client) -> None:
 
 @pytest.mark.django_db
 def test_without_figures_the_page_says_so(page_for: Client) -> None:
-    assert "Nobody was asked in this time" in text(page_for.get("/statistics/"))
+    assert "No requests in this period" in text(page_for.get("/statistics/"))
 
 
 @pytest.mark.django_db

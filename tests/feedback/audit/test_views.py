@@ -160,8 +160,8 @@ def test_a_search_answers_with_the_list_alone_and_its_address(client: Client) ->
 
 @pytest.mark.usefixtures("viewer")
 def test_an_empty_audit_says_what_will_be_here(client: Client) -> None:
-    assert "Nothing was decided yet" in text(client.get("/audit/"))
-    assert "Nothing matches" in text(client.get("/audit/", {"user": "nobody"}))
+    assert "No decisions yet" in text(client.get("/audit/"))
+    assert "No matching decisions" in text(client.get("/audit/", {"user": "nobody"}))
 
 
 @pytest.mark.usefixtures("viewer", "run")

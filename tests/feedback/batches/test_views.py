@@ -135,7 +135,7 @@ def test_what_was_refused_stays_on_the_page_with_its_words(batch: Batch, client:
     )
 
     assert response.status_code == 200
-    assert "1 answer recorded. 1 not: Run #1: Say what should change" in text_of(response)
+    assert "1 recorded, 1 failed: Run #1: Say what should change" in text_of(response)
     assert (answers(good), answers(bad)) == (["approve"], [])
     choice = rf'name="choice-{key(bad)}" value="request_changes" checked'
     assert re.search(choice, response.content.decode())
@@ -158,7 +158,7 @@ def test_sending_nothing_says_so(batch: Batch, client: Client) -> None:
     response = client.post(address(batch), {})
 
     assert response.status_code == 422
-    assert "Nothing was sent" in text_of(response)
+    assert "Nothing to send" in text_of(response)
 
 
 def test_the_same_for_all_of_a_kind_is_filled_in_and_not_sent(batch: Batch, client: Client) -> None:
@@ -272,7 +272,7 @@ def test_more_rows_than_a_form_can_send_are_shown_later(
     response = client.get(address(batch))
 
     assert rows_in(response) == [str(run.uuid) for run in (*runs[:2], done)]
-    assert "2 more wait for a decision; they are shown when" in text_of(response)
+    assert "2 more need a decision and appear once" in text_of(response)
 
 
 def test_who_may_only_look_sees_no_options(batch: Batch) -> None:

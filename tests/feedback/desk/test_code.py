@@ -255,5 +255,5 @@ def test_the_next_round_shows_what_became_of_a_comment_on_code(
     shown = page(client, run)
 
     beside = shown.partition('class="ledger-line"')[2].partition("</li>")[0]
-    assert "What changed there" in beside
+    assert "View change" in beside
     assert "Why?" in beside

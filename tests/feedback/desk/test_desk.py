@@ -74,16 +74,16 @@ def approve(asked: FeedbackRequest, **more: str) -> dict[str, str]:
 def test_every_option_says_what_it_causes(site: Client, asked: FeedbackRequest) -> None:
     shown = text(site.get(address(asked)))
 
-    assert "Executes 2 steps, then stops: Approve starting the Release phase?" in shown
-    assert "“write” is done again, with your words; then you are asked again." in shown
-    assert "Ends the run. The result of “write” is not used." in shown
-    assert "3 steps will not be executed" in shown
+    assert "Runs 2 steps, then asks: “Approve starting the Release phase?”" in shown
+    assert "Reruns “write” with your comments, then returns to you" in shown
+    assert "Ends the run. Discards the result of “write”." in shown
+    assert "3 steps won’t run" in shown
 
 
 def test_at_the_last_gate_approving_completes_the_run(site: Client, asked: FeedbackRequest) -> None:
     last = f.pending(f.answered(asked.run, "approve"))
 
-    assert "Executes 1 step, then the run is complete" in text(site.get(address(last)))
+    assert "Runs 1 step, then completes the run" in text(site.get(address(last)))
 
 
 # Remarks
@@ -350,7 +350,7 @@ def test_the_second_round_opens_on_the_difference(site: Client, second: Feedback
     changes = shown.partition('class="pairs"')[2]
     assert re.search("<ins>[^<]*red", changes)
     assert "revision 2" in shown
-    assert "What became of the last review" in shown
+    assert "Response to your review" in shown
     assert "Pears are in season." in shown
 
 

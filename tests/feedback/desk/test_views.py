@@ -197,7 +197,7 @@ def test_the_page_says_where_the_run_stands(site: Client, asked: FeedbackRequest
         ("pending", "", "Evaluate"),
         ("pending", "", "Release"),
     ]
-    assert "Any reviewer or operator may answer." in shown
+    assert "Any reviewer or operator can answer." in shown
 
 
 def test_the_page_and_its_tab_lead_with_the_title(site: Client, of_spec: FeedbackRequest) -> None:
@@ -577,7 +577,7 @@ def test_a_quorum_shows_who_has_approved_and_stays_open(site: Client) -> None:
     response = site.post(address(asked), {"response": "approve"}, headers=part("desk"))
 
     assert response.status_code == 200
-    assert "1 of 2 have approved." in text(response)
+    assert "1 of 2 approvals." in text(response)
     assert "You have answered this already" in text(response)
     again = site.post(address(asked), {"response": "approve"})
     assert again.status_code == 409

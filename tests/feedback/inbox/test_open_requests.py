@@ -229,7 +229,7 @@ def test_a_row_tells_what_where_for_whom_how_long_and_how_much_waits(site: Clien
     for words in ("Acme/Shop #258", "Architect → two", "Clarification", "for rita, leads"):
         assert words in page
     assert "3 h ago" in page
-    assert "4 steps wait" in page
+    assert "Blocks 4 steps" in page
 
 
 def test_a_request_of_more_than_a_day_is_marked(site: Client) -> None:
@@ -344,8 +344,8 @@ def counts(page: str) -> dict[str, int]:
 def test_when_filters_hide_everything_the_page_offers_to_clear_them(three: Client) -> None:
     page = text(three.get("/", {"q": "nowhere"}))
 
-    assert "No open request matches" in page
-    assert "3 open requests are hidden by these filters." in page
+    assert "No matching requests" in page
+    assert "These filters hide 3 open requests." in page
     assert re.search(r'<a class="button" href="/">Clear filters</a>', page)
     assert "faber run demo" not in page
 

@@ -165,7 +165,7 @@ def test_a_changed_plan_is_shown_on_the_pages(admin_client: Client) -> None:
     run = f.started(lying({"all_done": True}))
     tamper(run)
 
-    assert "Plan was changed" in admin_client.get(f"/runs/{run.run_id}/").content.decode()
+    assert "Plan changed" in admin_client.get(f"/runs/{run.run_id}/").content.decode()
 
 
 def test_a_person_may_skip_the_step_of_a_liar_and_the_rest_is_executed() -> None:

@@ -277,13 +277,13 @@ def test_the_pages_tell_whom_a_run_waits_for(project: Project, client: Client) -
     first, _, third = start(project, "7"), start(project), start(project)
 
     page = page_of(client, f"/runs/{third.run_id}/")
-    assert "waits for its turn: the project takes one run at a time" in page
+    assert "This run is queued: the project takes one run at a time" in page
     assert f'id="turn-{first.short_id}" href="/runs/{first.run_id}/">#7 {first.short_id}' in page
-    assert "1 more is before it" in page
+    assert "1 more run ahead of it" in page
     assert f"waits for {first.short_id}" in page_of(client, "/runs/")
-    assert "waits for its turn" not in page_of(client, f"/runs/{first.run_id}/")
+    assert "This run is queued" not in page_of(client, f"/runs/{first.run_id}/")
     begin = page_of(client, "/start/")
-    assert "One run at a time; a new one waits for" in begin
+    assert "One run at a time; a new run waits for" in begin
     assert f'href="/runs/{first.run_id}/"' in begin
 
 
@@ -293,7 +293,7 @@ def test_runs_that_share_a_folder_name_each_other(client: Client, tmp_path: Path
     elsewhere = f.start(f.five_steps())
 
     page = page_of(client, f"/runs/{first.run_id}/")
-    assert "Not alone in its folder" in page
+    assert "Other unfinished runs use this folder" in page
     assert f'href="/runs/{second.run_id}/"' in page
     assert elsewhere.short_id not in page
     begin = " ".join(page_of(client, "/start/").split())

@@ -455,16 +455,16 @@ def test_a_cancelled_run_keeps_it_until_an_operator_removes_it(repository: Path)
     operator.force_login(users.create("otto", role=Role.OPERATOR))
 
     page = " ".join(operator.get(address).content.decode().split())
-    assert "Its worktree is kept, as the run did not complete" in page
+    assert "Worktree kept because the run did not complete" in page
     assert str(run.folder) in page
-    assert "Remove the worktree" in page
-    assert "Remove the worktree" not in reviewer.get(address).content.decode()
+    assert "Remove worktree" in page
+    assert "Remove worktree" not in reviewer.get(address).content.decode()
     assert reviewer.post(f"{address}worktree/remove/").status_code == 403
     assert run.folder.exists()
 
     assert operator.post(f"{address}worktree/remove/").status_code == 303
     assert not run.folder.exists()
-    assert "removed, the branch stays" in operator.get(address).content.decode()
+    assert "removed, branch kept" in operator.get(address).content.decode()
     assert operator.post(f"{address}worktree/remove/").status_code == 409
 
 

@@ -88,7 +88,7 @@ def test_each_attempt_links_to_what_it_was_told(client: Client, run: Run) -> Non
 def test_a_run_whose_steps_were_told_nothing_says_so(client: Client) -> None:
     run = f.start(f.five_steps())
 
-    assert "No step was told anything yet." in text(client.get(address(run)))
+    assert "No context packages yet" in text(client.get(address(run)))
 
 
 @pytest.mark.usefixtures("viewer")
@@ -123,7 +123,7 @@ def test_two_packages_are_compared_line_by_line(client: Client, run: Run) -> Non
     assert "<ins> Two lines each.</ins>" in shown
     assert "From package 1 (two) to package 2 (two)" in shown
     assert "<td>ok, 24 bytes</td><td>ok, 25 bytes</td><td><strong>changed</strong></td>" in shown
-    assert "Equal in both: state, metadata, issue, events." in shown
+    assert "Unchanged: state, metadata, issue, events." in shown
 
 
 @pytest.mark.usefixtures("viewer")
@@ -178,8 +178,8 @@ def test_what_is_too_long_for_a_page_is_cut_and_said_so(
 
     shown = text(client.get(address(run, "context/2/?with=1")))
 
-    assert "Only the first 20 of" in shown
-    assert "More changed than is shown here." in shown
+    assert "Showing the first 20 of" in shown
+    assert "More changes not shown" in shown
 
 
 # What agents cost

@@ -249,7 +249,7 @@ def test_the_page_tells_the_whole_story(client: Client, tmp_path: Path) -> None:
         "revision 2",
         "artifact modify",
         "workflow complete",
-        "Left out: no steps.",
+        "Skipped: no steps.",
         "state.json",
         run.plan_hash,
         "for a decision</a>",
@@ -285,7 +285,7 @@ def test_a_run_that_left_its_plan_says_so(client: Client, run: Run) -> None:
 
     shown = text(client.get(address(run)))
 
-    assert "Left its plan" in shown
+    assert "Deviated from plan" in shown
     assert "<strong>missing</strong>: frame:one" in shown
     assert "planned, and never completed" in shown
 
@@ -306,7 +306,7 @@ def test_a_step_for_somebody_outside_does_not_lack_a_worker(client: Client) -> N
 
     shown = text(client.get(address(run)))
 
-    assert "waits for an outside executor" in shown
+    assert "Waiting for a remote executor" in shown
     assert "No worker is running" not in shown
 
 
@@ -378,7 +378,7 @@ def test_a_decision_tells_who_where_when_and_how_many_remarks(client: Client, ru
     shown = text(client.get(address(run)))
 
     assert "chose <strong>Request changes</strong> in an issue comment" in shown
-    assert "2 remarks" in shown
+    assert "2 line comments" in shown
     assert "See below." in shown
 
 
@@ -434,7 +434,7 @@ def test_a_part_of_another_page_can_follow_the_run(client: Client, run: Run) -> 
     shown = text(client.get(address(run), {"v": "old"}, headers=PROGRESS))
 
     assert 'id="progress"' in shown
-    assert "The run waits again" in shown
+    assert "Waiting for a decision" in shown
     assert "Events" not in shown
 
 
@@ -485,7 +485,7 @@ def test_the_first_error_of_a_failed_attempt_is_shown_and_marked(client: Client,
     shown = client.get(link).content.decode()
 
     assert "standard output, line 2" in shown
-    assert '<a href="#first-error">Show in the output</a>' in shown
+    assert '<a href="#first-error">Show in output</a>' in shown
     marked = '<mark id="first-error"><span class="ansi-ink-1">E   assert 0 == 1</span></mark>'
     assert marked in shown
 
@@ -501,7 +501,7 @@ def test_a_long_output_is_cut_on_the_page_and_whole_in_the_download(
     shown = text(client.get(link))
 
     assert "<code>ng and end</code>" in shown
-    assert "Only the last 10 of 17 characters are shown" in shown
+    assert "Showing the last 10 of 17 characters" in shown
     assert client.get(f"{link}/stdout.txt").content == b"beginning and end"
 
 
@@ -530,7 +530,7 @@ def test_output_that_is_not_there_is_not_found(client: Client, run: Run) -> None
     attempt = run.attempts.get(step="one")
     other = f.started(f.five_steps())
 
-    assert "Nothing was printed" in text(client.get(address(run, f"attempts/{attempt.pk}/output")))
+    assert "No output" in text(client.get(address(run, f"attempts/{attempt.pk}/output")))
     for path in (f"attempts/{attempt.pk}/output/stdout.txt", "attempts/999999/output"):
         assert client.get(address(run, path)).status_code == 404
     assert client.get(address(other, f"attempts/{attempt.pk}/output")).status_code == 404
@@ -725,7 +725,7 @@ def test_a_page_that_breaks_says_so_in_the_same_clothes(
     response = client.get("/runs/")
 
     assert response.status_code == 500
-    assert "Something broke on our side" in text(response)
+    assert "Something went wrong" in text(response)
     assert "secret detail" not in text(response)
 
 
@@ -735,7 +735,7 @@ def test_an_address_that_leads_nowhere_leads_back(client: Client) -> None:
         response = client.get(path)
 
         assert response.status_code == 404
-        assert "Go to the inbox" in text(response)
+        assert "Go to inbox" in text(response)
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -746,7 +746,7 @@ def test_a_long_message_of_a_step_is_shown_whole_in_a_fold(client: Client) -> No
 
     shown = squeezed(client.get(address(run)))
 
-    assert f'<summary>Whole message</summary> <p dir="auto">{long}</p>' in shown
+    assert f'<summary>Full message</summary> <p dir="auto">{long}</p>' in shown
 
 
 @pytest.mark.usefixtures("reviewer")

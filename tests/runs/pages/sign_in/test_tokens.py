@@ -83,11 +83,11 @@ def test_the_page_tells_in_words_what_a_token_may_and_how_long(client: Client, r
     shown = " ".join(re.sub(r"<[^>]+>", " ", working).split())
 
     assert "laptop Agent Asks, waits, reads and executes remote steps; never answers." in shown
-    assert f"Last used 3 h ago Works until {ends:%-d %b %Y} , 30 more days" in shown
+    assert f"Last used 3 h ago Expires {ends:%-d %b %Y} , in 30 days" in shown
     assert "ci Reviewer What an agent may, and as you answers and starts runs." in shown
-    assert "Never used Works until it is revoked" in shown
+    assert "Never used No expiry" in shown
     assert "old" not in re.findall(r"<strong>(.*?)</strong>", working)
-    assert "1 that does not work any more" in ended
+    assert "1 expired or revoked" in ended
     assert "Expired" in ended
     assert "Revoke old" not in ended
 
