@@ -124,7 +124,7 @@ def test_news_comes_by_itself_and_leaves_what_is_typed(open_as: OpenAs, batch: B
     f.answer(Run.objects.get(work_id="107"), "reject", actor=f.person("Otto"))
 
     expect(row(page, "107")).to_contain_text("Otto chose Reject")
-    expect(row(page, "107")).to_contain_text("it was not sent: too late")
+    expect(row(page, "107")).to_contain_text("Your text was not sent: too late")
     expect(kept).to_have_value("half a thought")
     f.work(Run.objects.get(work_id="130"))
     expect(row(page, "130")).to_contain_text("Completed")
@@ -225,7 +225,7 @@ def test_the_form_that_starts_is_readable_and_starts(
     page.get_by_label("demo", exact=True).check()
     page.get_by_label("Work ids").fill("1 2 3")
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_text("3 runs together")).to_be_visible()
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
     assert Batch.objects.get().runs.count() == 3
 
 

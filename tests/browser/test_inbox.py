@@ -395,7 +395,7 @@ def test_the_inbox_is_sorted_and_narrowed_where_it_stands(open_as: OpenAs) -> No
     page = opened(open_as)
     expect(titles(page)).to_have_text(["Beta", "Alpha"])
 
-    page.get_by_label("Order").select_option("title")
+    page.get_by_label("Sort by").select_option("title")
     expect(titles(page)).to_have_text(["Alpha", "Beta"])
     settle(page)
     page.get_by_label("Agent").select_option("claude")
@@ -404,4 +404,4 @@ def test_the_inbox_is_sorted_and_narrowed_where_it_stands(open_as: OpenAs) -> No
     expect(page).to_have_url(re.compile(r"\?agent=claude&sort=title$"))
     page.reload()
     expect(titles(page)).to_have_text(["Beta"])
-    expect(page.get_by_label("Order")).to_have_value("title")
+    expect(page.get_by_label("Sort by")).to_have_value("title")

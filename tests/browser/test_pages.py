@@ -132,7 +132,7 @@ def test_the_second_of_two_is_told_who_what_and_when(
     press(bob, "Request changes")
 
     expect(bob.get_by_role("alert")).to_contain_text("Already answered: rita chose reject (web,")
-    expect(bob.get_by_label("What you wrote")).to_have_value(WORDS)
+    expect(bob.get_by_label("Your text")).to_have_value(WORDS)
     assert FeedbackResponse.objects.count() == 1
 
 
