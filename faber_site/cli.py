@@ -1,10 +1,16 @@
 """The `faber` console script: what an agent waits for starts without Django, all else with it."""
 
 import sys
+from importlib.metadata import version
+
+DISTRIBUTION = "faber-review"
 
 
 def main() -> int:
     match sys.argv[1:]:
+        case ["version" | "--version", *_]:
+            sys.stdout.write(f"faber {version(DISTRIBUTION)}\n")
+            return 0
         case ["mcp", *words] if not {"-h", "--help", "--json"} & {*words}:
             from feedback.mcp import front  # noqa: PLC0415
 

@@ -8,11 +8,15 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
+from faber_site import data_directory
 from runs.domain.values.errors import NotAllowed
 from runs.isolation import inside
 from runs.terminal.layout import clean
 
 OWN_APPS = ("faber_site", "runs", "feedback")
+
+# Commands that may begin a site; others leave nothing behind where there is none.
+BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate")
 
 # What somebody wants to do, and the commands for it; a command in no group stands at the end.
 GROUPS = {
@@ -30,6 +34,8 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
     words = _spelt_for_django(sys.argv)
     try:
+        if words[1:2] and words[1] in BEGINS_SITE:
+            data_directory.make(data_directory.place())
         django.setup()
         if words[1:] in ([], ["help"], ["--help"], ["-h"]):
             sys.stdout.write(_overview())
@@ -92,7 +98,7 @@ def _first_line(command: str) -> str:
 def _mistake(named: str) -> str:
     """A sentence when the first word is no command; Django's own would exit with 1."""
     known = get_commands()
-    if named in known or named in ("help", "version") or named.startswith("-"):
+    if named in known or named == "help" or named.startswith("-"):
         return ""
     near = difflib.get_close_matches(named, known, n=1)
     hint = f" Did you mean {_spelt_for_people(near[0])}?" if near else ""

@@ -8,23 +8,43 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from faber_site import env
+from runs.executors import file_modes
 from runs.isolation import inside
 
+_CHECKOUT = Path(__file__).resolve().parents[1]
 _OTHERS = 0o077
 
 
-def prepared(folder: Path) -> Path:
-    """The directory, made when it is not there; one that others can enter is refused."""
+def place() -> Path:
+    """Where it is; from a checkout the data stays with it, so that `faber` sees it anywhere."""
+    if (_CHECKOUT / "manage.py").exists():
+        usual = _CHECKOUT / "var"
+    else:
+        usual = Path(env.text("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "faber"
+    return Path(env.text("FABER_DATA_DIR") or usual).resolve()
+
+
+def make(folder: Path) -> None:
+    """For a command that may begin a site: no other leaves anything behind."""
     if inside.is_hidden(folder):
-        return folder  # a step has an empty one in its place, which nobody can change
+        return  # a step has an empty one in its place, which nobody can change
+    file_modes.keep_private()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = stat.S_IMODE(folder.stat().st_mode)
     except OSError as error:
-        raise ImproperlyConfigured(
-            f"FABER_DATA_DIR={str(folder)!r} is not accepted; use a directory that can be written "
-            f"({error.strerror})."
-        ) from error
+        raise _unusable(folder, error) from error
+
+
+def checked(folder: Path) -> Path:
+    """The directory, if there is one: when others can enter it, it is refused."""
+    if inside.is_hidden(folder) or not folder.exists():
+        return folder
+    try:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        os.scandir(folder).close()
+    except OSError as error:
+        raise _unusable(folder, error) from error
     if mode & _OTHERS:
         raise ImproperlyConfigured(
             f"FABER_DATA_DIR={str(folder)!r} is open to other accounts (mode {mode:04o}). "
@@ -35,6 +55,13 @@ def prepared(folder: Path) -> Path:
         _close_files(folder)
         _keep_out_of_git(folder)
     return folder
+
+
+def _unusable(folder: Path, error: OSError) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"FABER_DATA_DIR={str(folder)!r} is not accepted; use a directory that can be written "
+        f"({error.strerror})."
+    )
 
 
 def _close_files(folder: Path) -> None:

@@ -24,13 +24,8 @@ CHECKOUT = PACKAGE.parent
 # An installed wheel carries templates and static files inside the package.
 RESOURCES = CHECKOUT if (CHECKOUT / "manage.py").exists() else PACKAGE
 
-# From a checkout the data stays with it, so that `faber` sees the same runs from any folder.
 file_modes.keep_private()
-FABER_DATA_DIR = data_directory.prepared(
-    Path(
-        env.text("FABER_DATA_DIR") or (CHECKOUT if RESOURCES == CHECKOUT else Path.cwd()) / "var"
-    ).resolve()
-)
+FABER_DATA_DIR = data_directory.checked(data_directory.place())
 
 
 def _key(variable: str, name: str) -> str:
@@ -39,8 +34,9 @@ def _key(variable: str, name: str) -> str:
         return given
     file = FABER_DATA_DIR / name
     if not file.exists():
-        # A step sees an empty folder in its place; what it may call signs nothing.
-        if inside.is_hidden(FABER_DATA_DIR):
+        # A step sees an empty folder in its place, and a command that begins no site finds none
+        # at all; what they may call signs nothing.
+        if inside.is_hidden(FABER_DATA_DIR) or not FABER_DATA_DIR.exists():
             return secrets.token_urlsafe(50)
         # Made elsewhere and linked into place whole: of two first starts, one is too late.
         with tempfile.NamedTemporaryFile("w", dir=FABER_DATA_DIR) as new:

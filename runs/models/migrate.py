@@ -37,6 +37,20 @@ def check_version() -> bool:
     return bool(applied)
 
 
+def is_there() -> bool:
+    """Whether there is a database at all; opening SQLite's file would make it."""
+    return connection.vendor != "sqlite" or Path(_name()).exists()
+
+
+def place() -> str:
+    """The database, for people; without its password."""
+    return _name() if connection.vendor == "sqlite" else f"the database {_name()}"
+
+
+def _name() -> str:
+    return str(connection.settings_dict["NAME"])
+
+
 def _known() -> set[tuple[str, str]]:
     """By the names of the files: loading them would cost every command a moment."""
     return {

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
@@ -50,6 +50,10 @@ _BY_ERROR: tuple[tuple[type[FaberError], int], ...] = (
     (FaberError, UNEXPECTED),
 )
 # Control characters but for tab and line end, and those that turn the direction of a text around.
+_NO_SITE = (
+    "There is no FABER site in {}. Start one with `faber up`, "
+    "or set FABER_DATA_DIR or FABER_DATABASE_URL to an existing one."
+)
 _STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _COLOUR = re.compile(r"\x1b\[(?:[0-7]|[349][0-7])?(?:;(?:[0-7]|[349][0-7]))*m")
 _BY_STATUS = {
@@ -80,6 +84,8 @@ class FaberCommand(BaseCommand):
 
     requires_system_checks: list[str] = []
     suppressed_base_arguments = set(DJANGO_OPTIONS)
+    needs_site: ClassVar[bool] = True
+    begins_site: ClassVar[bool] = False  # its data directory is made by `faber_site.cli`
 
     @abstractmethod
     def reply(self, **options: Any) -> Reply:
@@ -115,11 +121,15 @@ class FaberCommand(BaseCommand):
             sys.exit(answer.exit_code)
 
     def prepare(self) -> None:
-        """A first command on a fresh data directory just works, without `faber up` before it."""
+        """See that there is a site to speak to, and that this version knows it."""
         if inside.is_hidden(settings.FABER_DATA_DIR):
             return  # nothing can be made here, and some commands need nothing
-        if not migrate.check_version():
+        if has_site():
+            return
+        if self.begins_site:
             migrate.bring_up_to_date()
+        elif self.needs_site:
+            raise NotFound(_NO_SITE.format(migrate.place()))
 
     @property
     def in_colour(self) -> bool:
@@ -152,6 +162,11 @@ class FaberCommand(BaseCommand):
             self.stdout.write(as_text(error_shape(error)))
         self.stderr.write(steady(str(error)))
         sys.exit(code)
+
+
+def has_site() -> bool:
+    """Whether somebody started a site in this database; a look makes none."""
+    return migrate.is_there() and migrate.check_version()
 
 
 def as_text(document: object) -> str:

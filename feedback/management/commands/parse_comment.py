@@ -7,6 +7,7 @@ from runs.terminal.console import FaberCommand, Reply, as_text
 
 class Command(FaberCommand):
     help = "Show which command FABER reads in a GitHub comment from standard input."
+    needs_site = False
 
     def reply(self, **options: Any) -> Reply:
         command = parse(inputs.standard_text())

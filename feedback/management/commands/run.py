@@ -16,6 +16,7 @@ from runs.workspaces.agents import missing_for_run
 
 class Command(FaberCommand):
     help = "Run a workflow: here, with questions asked here, or detached by a worker."
+    begins_site = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         start_options.add_to(parser)

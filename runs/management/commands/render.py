@@ -7,6 +7,7 @@ from runs.terminal.console import FaberCommand, Reply
 
 class Command(FaberCommand):
     help = "Turn markdown from standard input into the safe HTML the site shows."
+    needs_site = False
 
     def reply(self, **options: Any) -> Reply:
         html = str(render(inputs.standard_text()).html)

@@ -11,6 +11,7 @@ from runs.terminal.console import FaberCommand, Reply, as_text, verdict_reply
 
 class Command(FaberCommand):
     help = "Check a skill response; every problem is told with its place."
+    needs_site = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import factories as f
+from tests import sites
 from tests.commands import shell
 from tests.terminal import Terminal
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.slow
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with a project that takes one run at a time, and has one."""
     folder = tmp_path_factory.mktemp("site")
+    sites.seed(folder / "data")
     (folder / "small.json").write_text(json.dumps(f.five_steps()))
     place = f"workspace={folder}"
     assert shell(folder, "project", "Acme/App", "--set", "exclusive=yes", place).code == 0
