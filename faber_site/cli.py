@@ -1,7 +1,6 @@
 """The `faber` console script: what an agent waits for starts without Django, all else with it."""
 
 import sys
-from importlib.metadata import version
 
 DISTRIBUTION = "faber-review"
 
@@ -9,6 +8,8 @@ DISTRIBUTION = "faber-review"
 def main() -> int:
     match sys.argv[1:]:
         case ["version" | "--version", *_]:
+            from importlib.metadata import version  # noqa: PLC0415
+
             sys.stdout.write(f"faber {version(DISTRIBUTION)}\n")
             return 0
         case ["mcp", *words] if not {"-h", "--help", "--json"} & {*words}:

@@ -4,12 +4,12 @@ from argparse import SUPPRESS
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
-from django.db import connection
 
 from feedback.mcp import errands, relay
-from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.isolation import inside
-from runs.terminal.console import FaberCommand, Reply
+from runs.models import migrate
+from runs.terminal.console import FaberCommand, Reply, has_site
 
 # A step may take an hour by default; this leaves its agent some of it.
 PATIENCE = 3000
@@ -57,15 +57,11 @@ With FABER_URL and FABER_TOKEN it calls that site; without them the site of this
             except ValueError as error:
                 raise Invalid([Problem("FABER_URL", str(error))]) from error
             stdio_transport.serve(far, patience=patience, run_id=run_id)
-        _check_site()
+        if not has_site():
+            raise NotFound(
+                f"There is no FABER site in {migrate.place()}. Start one with `faber up`, or set "
+                "FABER_URL and FABER_TOKEN."
+            )
         stdio_transport.serve(
             local_site.Here(local_site.account_caller(run_id)), patience=patience, run_id=run_id
-        )
-
-
-def _check_site() -> None:
-    if "django_migrations" not in connection.introspection.table_names():
-        raise Refused(
-            "There is no FABER site in this data directory. Start one with `faber up`, or set "
-            "FABER_URL and FABER_TOKEN."
         )

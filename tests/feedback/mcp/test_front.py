@@ -66,8 +66,8 @@ def test_a_client_is_greeted_even_where_no_server_can_start(tmp_path: Path) -> N
     greeted, listed = map(json.loads, done.stdout.splitlines())
     assert greeted["result"]["protocolVersion"] == "2025-06-18"
     assert "approve_tool_use" in [tool["name"] for tool in listed["result"]["tools"]]
-    assert done.returncode == 7
-    assert done.stderr.startswith("There is no FABER site in this data directory.")
+    assert done.returncode == 6
+    assert done.stderr.startswith(f"There is no FABER site in {tmp_path}/data/faber.sqlite3.")
 
 
 @pytest.mark.parametrize("module", ["faber_site.cli", "feedback.mcp.front"])
