@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from django.conf import settings
 
@@ -21,6 +22,11 @@ class Asking:
     shown: Sequence[Artifact]
     after: StepAttempt | None
     snapshot: CodeSnapshot | None = None  # what the run changed, where that is known
+
+
+class PendingRequest(NamedTuple):
+    request_id: str
+    due_at: datetime | None
 
 
 class Asker(Protocol):
@@ -44,8 +50,8 @@ class Asker(Protocol):
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""
 
-    def pending(self, runs: Sequence[Run]) -> dict[int, str]:
-        """What runs ask at present: ids of requests by the runs' keys."""
+    def pending(self, runs: Sequence[Run]) -> dict[int, PendingRequest]:
+        """What runs ask at present, by the runs' keys."""
 
 
 @cache

@@ -1,6 +1,7 @@
 """Brings back what should be running and is not, and has said what should have been said."""
 
 from feedback.requests import announce, answers
+from feedback.requests.deadlines import acting
 from runs.chain import links
 from runs.worker import sweep as steps
 from runs.worker.lookout import Lookout
@@ -10,5 +11,6 @@ def sweep(lookout: Lookout | None = None) -> None:
     """One round; who looks for the first time takes no step from anybody."""
     steps.sweep(lookout or Lookout())
     answers.catch_up()
+    acting.catch_up()
     announce.catch_up()
     links.link_new()

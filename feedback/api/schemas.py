@@ -75,6 +75,7 @@ class ResponseJson(BaseModel):
     provided_by: dict[str, Any]
     received_at: str
     imported: bool
+    timed_out: bool = Field(description="Nobody decided in time; the workflow says this for that.")
 
 
 class RequestJson(BaseModel):
@@ -94,7 +95,9 @@ class RequestJson(BaseModel):
         description="What the agent said it cost, over every attempt of the step."
     )
     assignee: str | None
-    due_at: str | None
+    due_at: str | None = Field(description="When a decision should be there.")
+    on_timeout: str | None = Field(description="The option that is taken then, if nobody decides.")
+    escalated_to: list[str] = Field(description="Who is asked too, since nobody had decided.")
     prompt: str
     options: list[OptionJson]
     context: dict[str, Any]
@@ -124,7 +127,9 @@ class RequestJson(BaseModel):
                     "agent": "claude",
                     "cost_usd": 0.42,
                     "assignee": None,
-                    "due_at": None,
+                    "due_at": "2026-11-16T13:04:10Z",
+                    "on_timeout": "reject",
+                    "escalated_to": [],
                     "prompt": "Approve starting the Release phase?",
                     "options": [
                         {

@@ -8,13 +8,13 @@ from itertools import islice
 from math import ceil
 from typing import NamedTuple, TypeVar
 
-from django.db.models import CharField, Count, QuerySet
+from django.db.models import CharField, Count, F, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Substr
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts.membership import Sight
-from runs.domain.values.actors import POLICY
+from runs.domain.values.actors import POLICY, TIMEOUT
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType, Gate
 from runs.domain.values.status import RequestStatus
@@ -84,6 +84,19 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lateness:
+    """Of what was asked with a due date: how much was not decided by then."""
+
+    due: int
+    late: int  # decided after it was due, or still open
+    timed_out: int
+
+    @property
+    def share(self) -> int:
+        return round(100 * self.late / self.due) if self.due else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
     by_gate: Sequence[Figure]
     by_phase: Sequence[Figure]
@@ -94,6 +107,7 @@ class Statistics:
     oldest: Sequence[FeedbackRequest]
     blocking: Sequence[FeedbackRequest]
     is_cut: bool
+    lateness: Lateness
 
     @property
     def is_empty(self) -> bool:
@@ -115,6 +129,7 @@ def statistics(*, since: datetime | None, now: datetime, sight: Sight) -> Statis
         oldest=list(_open(sight).order_by("requested_at")[:NAMED]),
         blocking=list(_open(sight).order_by("-steps_behind", "requested_at")[:NAMED]),
         is_cut=is_cut,
+        lateness=_lateness(since, now, sight),
     )
 
 
@@ -204,6 +219,22 @@ def _given(since: datetime | None, sight: Sight) -> QuerySet[FeedbackResponse]:
     given = FeedbackResponse.objects.exclude(state=_RETRACTED).exclude(identity=POLICY.identity)
     given = sight.of(given, "request__run__project")
     return given.filter(received_at__gte=since) if since else given
+
+
+def _lateness(since: datetime | None, now: datetime, sight: Sight) -> Lateness:
+    known = Q(status__in=(_PENDING, RequestStatus.ANSWERED), due_at__isnull=False)
+    asked = sight.of(FeedbackRequest.objects.filter(known), "run__project")
+    if since:
+        asked = asked.filter(Q(closed_at__gte=since) | Q(status=_PENDING))
+    timed_out = FeedbackResponse.objects.filter(
+        request__in=asked,
+        decides=True,
+        identity=TIMEOUT.identity,
+        provided_by__method=TIMEOUT.method,
+    )
+    after_due = Q(closed_at__gt=F("due_at")) | Q(status=_PENDING, due_at__lt=now)
+    counts = asked.aggregate(due=Count("pk"), late=Count("pk", filter=after_due))
+    return Lateness(**counts, timed_out=timed_out.count())
 
 
 def _days(now: datetime, sight: Sight) -> list[tuple[date, int]]:

@@ -26,7 +26,8 @@ _OF_A_REQUEST = (
     *("request_id", "status", "type", "gate", "gate_key", "prompt", "options", "context"),
     *("phase", "step", "step_index", "reviewers", "quorum", "seal", "shown_on_cli"),
     *("steps_behind", "fingerprint", "requested_at", "ranked_at", "closed_at"),
-    *("own_title", "round", "max_rounds", "agent", "cost_usd"),
+    *("own_title", "round", "max_rounds", "agent", "cost_usd", "due_at"),
+    *("escalate_to", "escalated_at"),
 )
 _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),

@@ -142,6 +142,9 @@ class KeptRequest(Kept):
     max_rounds: Ordinal | None = None
     agent: Annotated[str, Field(max_length=100)] = ""
     cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    due_at: Time | None = None
+    escalate_to: list[str] = []
+    escalated_at: Time | None = None
     attempt: Count | None
     artifacts: list[Count]
     comment: KeptComment | None

@@ -14,6 +14,7 @@ from runs.domain.values.questions import FeedbackType
 class SortOrder(StrEnum):
     """What stands first in the inbox."""
 
+    DUE = "due"
     WAITING = "waiting"
     TITLE = "title"
     PROJECT = "project"
@@ -37,7 +38,8 @@ class Filters:
     agent: str = ""
     batch: str = ""
     mine: bool = False
-    sort: str = ""  # empty: by waiting
+    late: bool = False
+    sort: str = ""  # empty: what is due first, then by waiting
 
     def __bool__(self) -> bool:
         """Whether anything is left out; an order leaves out nothing."""
@@ -45,7 +47,7 @@ class Filters:
 
     @property
     def order(self) -> SortOrder:
-        return SortOrder(self.sort or SortOrder.WAITING)
+        return SortOrder(self.sort or SortOrder.DUE)
 
     @property
     def query(self) -> str:
@@ -58,7 +60,8 @@ class Filters:
             "agent": self.agent,
             "batch": self.batch,
             "mine": "1" if self.mine else "",
-            "sort": "" if self.order is SortOrder.WAITING else self.sort,
+            "late": "1" if self.late else "",
+            "sort": "" if self.order is SortOrder.DUE else self.sort,
         }
         return urlencode({name: value for name, value in fields.items() if value})
 
@@ -87,6 +90,7 @@ class FilterForm(forms.Form):
     agent = forms.CharField(required=False, max_length=100)
     batch = forms.SlugField(required=False, max_length=40)
     mine = forms.BooleanField(required=False)
+    late = forms.BooleanField(required=False)
     sort = forms.ChoiceField(required=False, choices=[(o.value, o.label) for o in SortOrder])
 
     @property

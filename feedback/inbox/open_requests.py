@@ -43,6 +43,9 @@ _LISTED = (
     "step",
     "steps_behind",
     "requested_at",
+    "due_at",
+    "on_timeout",
+    "closed_at",
     "run__run_id",
     "run__uuid",
     "run__work_id",
@@ -56,8 +59,10 @@ _NOTHING = Value("")
 _TITLE = Coalesce(
     *(NullIf(name, _NOTHING) for name in ("own_title", *(f"run__{each}" for each in TITLED_BY)))
 )
+_BY_DUE = F("due_at").asc(nulls_last=True)
 # What stands first; among equals whatever waits longest.
 _ORDERS: Mapping[SortOrder, tuple[OrderBy, ...]] = {
+    SortOrder.DUE: (_BY_DUE,),
     SortOrder.WAITING: (),
     SortOrder.TITLE: (Lower(_TITLE).asc(),),
     SortOrder.PROJECT: (Lower("run__project__name").asc(),),
@@ -180,7 +185,7 @@ def following(
 
 def _open(sight: Sight) -> QuerySet[FeedbackRequest]:
     pending = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
-    return sight.of(pending, "run__project").order_by("ranked_at", "id")
+    return sight.of(pending, "run__project").order_by(_BY_DUE, "ranked_at", "id")
 
 
 def _not_answered_by(actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
@@ -217,6 +222,8 @@ def _narrowed(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[Fe
         found = found.filter(phase=filters.phase)
     if filters.agent:
         found = found.filter(agent=filters.agent)
+    if filters.late:
+        found = found.filter(due_at__lt=timezone.now())
     if filters.batch:
         found = found.filter(run__batch__batch_id=filters.batch)
     if text := filters.q.removeprefix("#"):
@@ -251,7 +258,7 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
 def _by_type(
     filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_TypeGroup]
 ) -> Counter[str]:
-    if not (filters.q or filters.phase or filters.batch or filters.mine):
+    if not (filters.q or filters.phase or filters.batch or filters.mine or filters.late):
         counts: Counter[str] = Counter()
         for group in everything:
             if filters.project in ("", group.project) and filters.agent in ("", group.agent):

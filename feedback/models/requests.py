@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.domain.planning import titles
-from runs.domain.values.actors import Actor, Source
+from runs.domain.values.actors import TIMEOUT, Actor, Source
 from runs.domain.values.background import Background
 from runs.domain.values.forms.filling import Value
 from runs.domain.values.forms.questions import FormQuestion, read_form
@@ -63,6 +63,17 @@ class FeedbackRequest(models.Model):
     ranked_at = models.DateTimeField(default=timezone.now)  # its place among the open ones
     closed_at = models.DateTimeField(null=True, blank=True)
 
+    # What time asks for while it is open; `requests.deadlines` does it.
+    due_at = models.DateTimeField(null=True, blank=True)
+    on_timeout = models.CharField(max_length=100, blank=True, default="", db_default="")
+    remind_every = models.CharField(max_length=10, blank=True, default="", db_default="")
+    remind_at = models.DateTimeField(null=True, blank=True)
+    reminded = models.PositiveIntegerField(default=0, db_default=0)  # how often
+    escalate_to = models.JSONField(default=list, blank=True, db_default=[])
+    escalate_at = models.DateTimeField(null=True, blank=True)
+    escalated_at = models.DateTimeField(null=True, blank=True)
+    acts_at = models.DateTimeField(null=True, blank=True)  # when something of this is to be done
+
     class Meta:
         ordering = ["requested_at", "id"]
         constraints = [
@@ -73,6 +84,9 @@ class FeedbackRequest(models.Model):
         indexes = [
             models.Index(fields=["status", "requested_at"], name="requests_by_status"),
             models.Index(fields=["status", "ranked_at"], name="requests_by_rank"),
+            models.Index(
+                fields=["acts_at"], condition=Q(status="pending"), name="requests_by_time"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -110,6 +124,16 @@ class FeedbackRequest(models.Model):
             return ""
         times = number_of(self.max_rounds or 0, "round")
         return f"The limit of {times} of changes is reached; only operators can request more."
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its decision came, or is still to come, after it was due."""
+        return self.due_at is not None and (self.closed_at or timezone.now()) > self.due_at
+
+    @property
+    def escalated_to(self) -> list[str]:
+        """Who is asked too, because nobody had decided."""
+        return list(self.escalate_to) if self.escalated_at else []
 
     @property
     def feedback_type(self) -> FeedbackType:
@@ -228,6 +252,16 @@ class FeedbackResponse(models.Model):
     @property
     def source(self) -> str:
         return str(self.provided_by.get("source", ""))
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether nobody decided in time, and this is what the workflow says for that."""
+        return (self.source, self.provided_by.get("method")) == (TIMEOUT.source, TIMEOUT.method)
+
+    @property
+    def marks(self) -> list[str]:
+        """What sets it apart from a decision that somebody simply took."""
+        return ["timed out"] if self.timed_out else []
 
     @property
     def author(self) -> Actor:

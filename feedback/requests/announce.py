@@ -26,6 +26,14 @@ class Channel(Protocol):
     def run_moved(self, run: Run) -> None:
         """A run began, failed or came to its end; one that failed can be resumed."""
 
+    # A channel may leave these two out, and says nothing then.
+
+    def reminded(self, request: FeedbackRequest, to: Sequence[str]) -> None:
+        """Nobody has decided yet; `to` are the reviewers, nobody means whoever may answer."""
+
+    def escalated(self, request: FeedbackRequest, to: Sequence[str]) -> None:
+        """These are asked too from now on."""
+
     def catch_up(self) -> None:
         """Do what should have been done by now and was not: its job was lost. No transaction."""
 
@@ -43,6 +51,18 @@ def changed(request: FeedbackRequest) -> None:
 def run_moved(run: Run) -> None:
     for channel in _channels():
         channel.run_moved(run)
+
+
+def reminded(request: FeedbackRequest, to: Sequence[str]) -> None:
+    for channel in _channels():
+        if hasattr(channel, "reminded"):
+            channel.reminded(request, to)
+
+
+def escalated(request: FeedbackRequest, to: Sequence[str]) -> None:
+    for channel in _channels():
+        if hasattr(channel, "escalated"):
+            channel.escalated(request, to)
 
 
 def catch_up() -> None:

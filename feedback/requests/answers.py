@@ -20,7 +20,7 @@ from feedback.requests.edits import Edit, KeptEdits
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.planning import event_texts
-from runs.domain.values.actors import POLICY, Actor, Source
+from runs.domain.values.actors import POLICY, TIMEOUT, Actor, Source
 from runs.domain.values.errors import (
     AlreadyAnswered,
     InvalidAnswer,
@@ -110,7 +110,7 @@ def respond(
         changed = edits.checked(request, choice, said.edits)
         if seen.has_other_code and shown.relies_on_it(request, choice.action):
             raise Stale(_OTHER_CODE, seal=request.seal)
-        decides = _decides(choice, earlier, request.quorum)
+        decides = actor == TIMEOUT or _decides(choice, earlier, request.quorum)
         if decides:
             _close(request)
         response = _record(request, choice, replace(said, edits=changed), actor, decides=decides)
@@ -212,9 +212,11 @@ def _check_open(request: FeedbackRequest) -> None:
     decision = request.decision
     if decision is None:
         raise Refused(f"The request {request.request_id} was {request.status}; nothing is asked.")
+    chosen, at = _shortened(decision.response), f"{decision.received_at:%Y-%m-%d %H:%M:%S} UTC"
+    said = f"{decision.who} chose {chosen} ({decision.source}, {at})."
+    timed_out = f"nobody had decided in time, so {chosen} was taken ({at})."
     raise AlreadyAnswered(
-        f"Already answered: {decision.who} chose {_shortened(decision.response)} "
-        f"({decision.source}, {decision.received_at:%Y-%m-%d %H:%M:%S} UTC).",
+        f"Already answered: {timed_out if decision.timed_out else said}",
         who=decision.who,
         what=decision.response,
         when=decision.received_at.isoformat(),

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import announce, answers, recorded
+from feedback.requests.deadlines import policy
 from feedback.requests.fingerprint import fingerprint
 from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
 from feedback.requests.seal import seal_of
@@ -27,7 +28,7 @@ from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
 from runs.models import Run, StepAttempt, clock
 from runs.models.statements import Prepared
-from runs.ports import Asking
+from runs.ports import Asking, PendingRequest
 
 # Each step that waits behind a request counts like this much more waiting.
 WEIGHT_OF_A_STEP = timedelta(minutes=10)
@@ -63,6 +64,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         fingerprint=_fingerprint(run, unit, question),
         requested_at=now,
         ranked_at=now - behind * WEIGHT_OF_A_STEP,
+        **policy.columns(question, run.project, now),
     )
     request.seal = seal_of(request, asking.shown, run.plan_hash)
     request.save(force_insert=True)
@@ -143,9 +145,10 @@ def run_moved(run: Run) -> None:
     announce.run_moved(run)
 
 
-def pending(runs: Sequence[Run]) -> dict[int, str]:
+def pending(runs: Sequence[Run]) -> dict[int, PendingRequest]:
     waiting = FeedbackRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING)
-    return dict(waiting.values_list("run_id", "request_id"))
+    rows = waiting.values_list("run_id", "request_id", "due_at")
+    return {run_pk: PendingRequest(request_id, due_at) for run_pk, request_id, due_at in rows}
 
 
 _DECISIONS = Prepared(

@@ -14,6 +14,7 @@ _OF_A_QUESTION = {
         *("step", "step_index", "reviewers", "quorum", "seal", "requested_at"),
     )
 }
+_ALSO_OF_A_QUESTION = ("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at")
 _OF_AN_ANSWER = {
     1: (
         *("response", "action", "comment", "items", "skipped", "decides", "identity"),
@@ -51,8 +52,12 @@ def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = No
         comment=response.comment,
         subject=subject_of(response),
         digest=answer_digest(response, request.request_id, entries.FORM),
-        marks=marks or {},
+        marks={**_marks(response), **(marks or {})},
     )
+
+
+def _marks(response: FeedbackResponse) -> dict[str, object]:
+    return {"timed_out": True} if response.timed_out else {}
 
 
 def _account(response: FeedbackResponse) -> str:
@@ -110,7 +115,10 @@ def shown_in(artifacts: Iterable[Artifact]) -> list[Revision]:
 
 
 def question_digest(request: Any, shown: Sequence[Revision], form: int) -> str:
-    return keys.digest(*_values(request, _OF_A_QUESTION[form]), shown)
+    # Questions from before there was any of this, and those without, keep the digest they had.
+    more = {name: value for name in _ALSO_OF_A_QUESTION if (value := getattr(request, name))}
+    values = _values(request, _OF_A_QUESTION[form])
+    return keys.digest(*values, shown, *([more] if more else []))
 
 
 def answer_digest(response: Any, request_id: str, form: int) -> str:

@@ -22,7 +22,12 @@ _ANSWER_FIELDS = ("response", "action", "comment", "items", "provided_by", "rece
 
 def response_shape(response: FeedbackResponse) -> dict[str, object]:
     shape = _answer_shape(**{key: getattr(response, key) for key in _ANSWER_FIELDS})
-    return {**shape, "values": response.values, "imported": response.imported}
+    return {
+        **shape,
+        "values": response.values,
+        "imported": response.imported,
+        "timed_out": response.timed_out,
+    }
 
 
 def _answer_shape(
@@ -118,7 +123,9 @@ def _request_shape(
         "agent": request.agent or None,
         "cost_usd": request.cost_usd,
         "assignee": None,
-        "due_at": None,
+        "due_at": timestamp(request.due_at) if request.due_at else None,
+        "on_timeout": request.on_timeout or None,
+        "escalated_to": request.escalated_to,
         "prompt": request.prompt,
         "options": [
             {key: option.get(key, "") for key in ("value", "label", "action", "description")}

@@ -44,6 +44,7 @@ def _told(request: FeedbackRequest) -> str:
             ("Run", request.run.run_id),
             ("Work id", request.run.work_id),
             ("Asked", f"{request.requested_at:%Y-%m-%d %H:%M} UTC"),
+            ("Due", _due(request)),
             ("For", ", ".join(request.reviewers)),
             ("Round", request.round_name.removeprefix("Round ")),
             ("Limit", request.round_limit),
@@ -54,6 +55,14 @@ def _told(request: FeedbackRequest) -> str:
     )
     answers = "\n".join(_answer(response) for response in request.responses.all())
     return "\n\n".join(part for part in (head, _body(request), answers) if part)
+
+
+def _due(request: FeedbackRequest) -> str:
+    if request.due_at is None:
+        return ""
+    then = f", then {request.on_timeout} is taken" if request.on_timeout else ""
+    late = " (late)" if request.is_late else ""
+    return f"{request.due_at:%Y-%m-%d %H:%M} UTC{late}{then}"
 
 
 def where_to_answer(request: FeedbackRequest) -> str:
@@ -92,8 +101,7 @@ def waits_for_sync(run: Run) -> str:
 
 def _body(request: FeedbackRequest) -> str:
     parts = [
-        f"Phase: {clean(request.phase).capitalize()} → {clean(request.step)}\n"
-        f"Type: {request.feedback_type.label}",
+        "\n".join(_place(request)),
         clean(request.prompt).strip(),
         "\n".join(_context(request)),
         "\n".join(_questions(request)),
@@ -102,9 +110,17 @@ def _body(request: FeedbackRequest) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _place(request: FeedbackRequest) -> Iterator[str]:
+    yield f"Phase: {clean(request.phase).capitalize()} → {clean(request.step)}"
+    yield f"Type: {request.feedback_type.label}"
+    if due := _due(request):
+        yield f"Due: {due}"
+
+
 def _answer(response: FeedbackResponse) -> str:
     said = f": {clean(response.comment)}" if response.comment else ""
-    given = f"{clean(response.who)} ({response.source}, {response.received_at:%Y-%m-%d %H:%M} UTC)"
+    where = ", ".join([response.source, *response.marks])
+    given = f"{clean(response.who)} ({where}, {response.received_at:%Y-%m-%d %H:%M} UTC)"
     return f"{given} answered {clean(response.response)}{said}"
 
 

@@ -116,6 +116,7 @@ class RunJson(BaseModel):
         "null in a list of runs.",
     )
     pending_request: str | None
+    due_at: str | None = Field(None, description="When the pending request should be decided.")
     url: str
 
     model_config = ConfigDict(
@@ -144,6 +145,7 @@ class RunJson(BaseModel):
                     "ended_by": None,
                     "late_results": [],
                     "pending_request": REQUEST_ID,
+                    "due_at": None,
                     "url": f"https://faber.example.org/runs/{RUN_ID}/",
                 }
             ]

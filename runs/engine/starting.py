@@ -167,9 +167,13 @@ def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
 
 
 def _unknown_to(project: Project | None) -> list[Problem]:
-    if project is None or not project.reviewers:
+    if project is None or not (project.reviewers or project.escalate_to):
         return []
-    return list(reviewers.problems_of_project(project.reviewers, users.people()))
+    people = users.people()
+    return [
+        *reviewers.problems_of_project(project.reviewers, people),
+        *reviewers.problems_of_project(project.escalate_to, people, "escalate_to"),
+    ]
 
 
 def _project_name(chain: LoadedChain, wish: Wish, actor: Actor) -> str:

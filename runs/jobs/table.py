@@ -17,6 +17,7 @@ class Job(StrEnum):
     GIVE_TURNS = "runs.engine.turns.give"
     TIDY_WORKTREE = "runs.workspaces.worktrees.tidy"
     TAKE_EFFECT = "feedback.requests.answers.take_effect"
+    KEEP_TIME = "feedback.requests.deadlines.acting.act"
     DELIVER = "feedback.channels.github.delivery.deliver"
     READ_WEBHOOKS = "feedback.channels.github.webhook.read_new"
     ACT_ON_COMMENT = "feedback.channels.github.inbound.act_on"
@@ -86,6 +87,7 @@ _QUEUES = {
     Job.READ_WEBHOOKS: Queue.PEOPLE,
     Job.ACT_ON_COMMENT: Queue.PEOPLE,
     Job.SHORT_BEAT: Queue.ERRANDS,
+    Job.KEEP_TIME: Queue.ERRANDS,
     Job.DELIVER: Queue.ERRANDS,
     Job.POLL: Queue.ERRANDS,
     Job.CALL_BACK: Queue.ERRANDS,

@@ -5,9 +5,10 @@ from pathlib import Path
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Lower
-from django.utils import timezone
+from django.utils.timezone import now
 
 from runs.domain.values.members import EVERYONE, MEMBERS
+from runs.domain.values.moments.business_hours import BusinessHours, read_hours
 from runs.models import places
 
 DEMO = "faber/demo"  # the project that demos count for
@@ -48,15 +49,28 @@ class Project(models.Model):
     base_branch = models.CharField(
         max_length=200, blank=True, help_text="what branches are compared with"
     )
+    # How long people may take, for steps and workflows that do not say so themselves.
+    due = models.CharField(max_length=10, blank=True, default="", db_default="")
+    remind = models.CharField(max_length=10, blank=True, default="", db_default="")
+    escalate_after = models.CharField(max_length=10, blank=True, default="", db_default="")
+    escalate_to = models.JSONField(default=list, db_default=[], blank=True)
+    on_timeout = models.JSONField(default=list, db_default=[], blank=True)  # options that end runs
+    business_hours = models.CharField(max_length=300, blank=True, default="", db_default="")
+    timezone = models.CharField(max_length=60, blank=True, default="", db_default="")
     worktree = models.BooleanField("each run in a git worktree of its own", default=False)
     exclusive = models.BooleanField("one run at a time", default=False)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=now)
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("name"), name="project_named_once")]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def hours(self) -> BusinessHours | None:
+        """When people are there to decide; None: always."""
+        return read_hours(self.business_hours, self.timezone)
 
     @property
     def folder(self) -> Path | None:
@@ -85,7 +99,7 @@ class Batch(models.Model):
     started_by_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=now)
 
     class Meta:
         ordering = ["-created_at", "-id"]

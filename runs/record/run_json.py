@@ -6,7 +6,7 @@ from django.db.models import prefetch_related_objects
 
 from runs.domain.values.events import timestamp
 from runs.models import Run
-from runs.ports import asker
+from runs.ports import PendingRequest, asker
 from runs.record.endings import Ending, endings
 from runs.record.state_json import resume_point, run_url
 
@@ -39,7 +39,7 @@ def _late_results(run: Run) -> list[Json]:
     ]
 
 
-def _shape(run: Run, request_id: str | None, ending: Ending | None) -> Json:
+def _shape(run: Run, asked: PendingRequest | None, ending: Ending | None) -> Json:
     unit = run.unit
     return {
         "run_id": run.run_id,
@@ -62,6 +62,7 @@ def _shape(run: Run, request_id: str | None, ending: Ending | None) -> Json:
         "error": run.error or None,
         "outcome": ending.outcome.value if ending else None,
         "ended_by": (ending.by or None) if ending else None,
-        "pending_request": request_id,
+        "pending_request": asked.request_id if asked else None,
+        "due_at": timestamp(asked.due_at) if asked and asked.due_at else None,
         "url": run_url(run),
     }

@@ -37,7 +37,7 @@ _DONE = {
 
 @register.simple_tag
 def ago(moment: datetime | str | None) -> SafeString | str:
-    """How long ago, kept up to date by app.js, with the exact time behind it."""
+    """How long ago or until then, kept up to date by app.js, with the exact time behind it."""
     when = _read(moment)
     return (
         format_html(_AGE, _machine(when), _exact(when), age(when, timezone.now())) if when else ""
@@ -113,12 +113,13 @@ def plain(name: str) -> str:
 
 def age(then: datetime, now: datetime) -> str:
     """The same words as `age` in app.js."""
-    seconds = max(0, int((now - then).total_seconds()))
+    seconds = abs(int((now - then).total_seconds()))
     if seconds < 45:
         return "just now"
     for most, unit, name in ((3600, 60, "min"), (86400, 3600, "h"), (14 * 86400, 86400, "d")):
         if seconds < most:
-            return f"{max(1, seconds // unit)} {name} ago"
+            measure = f"{max(1, seconds // unit)} {name}"
+            return f"{measure} ago" if then <= now else f"in {measure}"
     return f"{then.astimezone(UTC):%-d %b %Y}"
 
 

@@ -306,7 +306,8 @@ def _resting(run: Run) -> Json:
 
 
 def _open_request(run: Run) -> str | None:
-    return asker().pending([run]).get(run.pk)
+    asked = asker().pending([run]).get(run.pk)
+    return asked.request_id if asked else None
 
 
 def _why_not(run: Run) -> str:

@@ -4,10 +4,12 @@
 
   // The same words as `age` in runs/templatetags/words.py.
   const age = (then, now) => {
-    const seconds = Math.max(0, Math.floor((now - then) / 1000));
+    const seconds = Math.floor(Math.abs(now - then) / 1000);
     if (seconds < 45) return "just now";
     for (const [most, unit, name] of [[3600, 60, "min"], [86400, 3600, "h"], [14 * 86400, 86400, "d"]]) {
-      if (seconds < most) return `${Math.max(1, Math.floor(seconds / unit))} ${name} ago`;
+      if (seconds >= most) continue;
+      const measure = `${Math.max(1, Math.floor(seconds / unit))} ${name}`;
+      return then <= now ? `${measure} ago` : `in ${measure}`;
     }
     return null;
   };

@@ -46,6 +46,7 @@ class DecisionShown:
     at: datetime
     comment: str = ""
     url: str = ""  # of the comment that gave it
+    marks: tuple[str, ...] = ()  # what sets it apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,9 @@ class Shown:
     options: tuple[Option, ...]
     url: str
     requested_at: datetime
+    due_at: datetime | None = None
+    on_timeout: str = ""
+    escalated_to: tuple[str, ...] = ()
     round_name: str = ""
     round_limit: str = ""  # why only operators may request changes
     summary: str = ""
@@ -187,6 +191,11 @@ def _fields(shown: Shown) -> Iterator[str]:
     if shown.round_name:
         yield f"**Round**: {line(shown.round_name.removeprefix('Round '), 100)}"
     yield f"**Requested**: {_time(shown.requested_at)}"
+    if shown.due_at:
+        then = f", then {line(shown.on_timeout, 100)} is taken" if shown.on_timeout else ""
+        yield f"**Due**: {_time(shown.due_at)}{then}"
+    if shown.escalated_to:
+        yield f"**Escalated to**: {line(', '.join(shown.escalated_to), 300)}"
 
 
 def _outcome(shown: Shown) -> str:
@@ -198,7 +207,9 @@ def _outcome(shown: Shown) -> str:
     chosen = f"**{line(decision.response, 1_000)}** by **{line(decision.who, 150)}** {where}"
     said = block(decision.comment, 4_000)
     quoted = "\n".join(f"> {each}" for each in said.split("\n")) if said else ""
-    return _joined([f"**Answered**: {chosen}, {_time(decision.at)}.", quoted, _again(shown)])
+    marks = f" ({', '.join(decision.marks)})" if decision.marks else ""
+    told = f"**Answered**{marks}: {chosen}, {_time(decision.at)}."
+    return _joined([told, quoted, _again(shown)])
 
 
 def _again(shown: Shown) -> str:

@@ -53,6 +53,9 @@ def shown(request: FeedbackRequest) -> Shown:
         options=request.choices,
         url=url,
         requested_at=request.requested_at,
+        due_at=request.due_at,
+        on_timeout=request.on_timeout,
+        escalated_to=tuple(request.escalated_to),
         round_name=request.round_name,
         round_limit=request.round_limit,
         summary=told.summary,
@@ -164,6 +167,7 @@ def _decision(response: FeedbackResponse | None) -> DecisionShown | None:
         source=Source(response.source),
         at=response.received_at,
         comment=response.comment,
+        marks=tuple(response.marks),
     )
 
 

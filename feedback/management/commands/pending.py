@@ -33,7 +33,7 @@ class Command(FaberCommand):
 
     def _table(self, requests: list[FeedbackRequest]) -> str:
         return layout.columns(
-            ("REQUEST", "TITLE", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "QUESTION"),
+            ("REQUEST", "TITLE", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "DUE", "QUESTION"),
             [_row(request) for request in requests],
             colour=self.in_colour,
         )
@@ -48,8 +48,15 @@ def _row(request: FeedbackRequest) -> tuple[object, ...]:
         request.type,
         f"{request.phase}:{request.step}",
         layout.age(request.requested_at),
+        _due(request),
         request.prompt,
     )
+
+
+def _due(request: FeedbackRequest) -> str:
+    if request.due_at is None:
+        return ""
+    return f"{request.due_at:%Y-%m-%d %H:%M}{' late' if request.is_late else ''}"
 
 
 def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:

@@ -17,6 +17,7 @@ from runs.domain.values.questions import (
     options_of,
 )
 from runs.domain.values.text import shortened
+from runs.domain.workflow.deciding.timing import timing_of
 from runs.domain.workflow.definition import Step
 from runs.domain.workflow.placeholders import fill_text
 from runs.domain.workflow.plan import Plan, Unit
@@ -35,6 +36,7 @@ def addressed(plan: Plan, at: int, question: Question) -> Question:
         reviewers=step.reviewers or (),
         quorum=quorum,
         max_rounds=step.max_rounds if takes_rounds else None,
+        timing=timing_of(step, question.options),
     )
 
 

@@ -101,4 +101,6 @@ class Actor:
         return {key: value for key, value in described.items() if value}
 
 
+# What a workflow lets happen without anybody: at once, or when nobody decided in time.
 POLICY = Actor(name="policy", source=Source.POLICY, method="allow_destructive_auto")
+TIMEOUT = Actor(name="policy", source=Source.POLICY, method="timeout")

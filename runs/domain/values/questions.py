@@ -10,6 +10,7 @@ from runs.domain.values.errors import InvalidAnswer
 from runs.domain.values.forms.filling import Filled, fill
 from runs.domain.values.forms.questions import FormQuestion, is_typed
 from runs.domain.values.forms.texts import as_text, read_text
+from runs.domain.values.moments.timing import WHENEVER, Timing
 
 
 class FeedbackType(StrEnum):
@@ -217,6 +218,7 @@ class Question:
     reviewers: tuple[str, ...] = ()
     quorum: int = 1
     max_rounds: int | None = None
+    timing: Timing = WHENEVER
 
 
 _LETS_GO_ON = (Action.CONTINUE, Action.RETRY, Action.SKIP)
@@ -234,8 +236,14 @@ class Choice:
     @property
     def takes_quorum(self) -> bool:
         """Whether as many must say so as must approve: whatever lets the run go on does."""
-        # Words that send a step back decide alone; a fix that was only suggested has none.
-        return self.action in _LETS_GO_ON or (self.action is Action.REVISE and not self.needs_words)
+        return lets_go_on(self)
+
+
+def lets_go_on(chosen: Option | Choice) -> bool:
+    """Whether the run goes on without anybody's words."""
+    # Words that send a step back decide alone; a fix that was only suggested has none.
+    is_fix = chosen.action is Action.REVISE and not chosen.needs_words
+    return chosen.action in _LETS_GO_ON or is_fix
 
 
 def begins_a_round(chosen: Option | Choice) -> bool:

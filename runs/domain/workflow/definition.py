@@ -4,11 +4,18 @@ import shlex
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from runs.domain.values.moments.durations import read_duration
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, FeedbackType
 
+
+def _duration(text: str) -> str:
+    return str(read_duration(text))
+
+
+DurationText = Annotated[str, AfterValidator(_duration)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=100)]
 MAX_SECONDS = 31 * 24 * 3600  # more would overflow the clocks of some platforms
 
@@ -73,6 +80,13 @@ class StepOption(Value):
     description: str = ""
 
 
+class Escalation(Value):
+    """Who is asked too when nobody has decided by then."""
+
+    after: DurationText
+    to: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
 class Agent(Value):
     """Who does agent steps: a kind that is known by name, a command of its own, or both."""
 
@@ -112,6 +126,11 @@ class Step(Value):
     result_handling: ResultHandling = ResultHandling()
     reviewers: tuple[str, ...] | None = None  # None: the project's; an empty list is refused
     quorum: Annotated[int, Field(ge=1)] = 1
+    due: DurationText | None = None  # when a decision should be there; each from the asking
+    remind: DurationText | None = None  # again each time it has passed
+    escalate: Escalation | None = None
+    on_timeout: str | None = None  # the option that is taken when it is due
+    allow_timeout_approval: bool | None = None  # that option may let the run go on
     on_crash: Literal["retry", "ask"] = "retry"
     agent: Agent | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -184,3 +203,9 @@ class Workflow(Value):
     agent: Agent | None = None  # for the steps that name none
     worktree: bool | None = None  # each run in a git worktree of its own
     paths: tuple[str, ...] = ()  # globs of the files that its steps are to touch
+    # For the steps that say nothing themselves.
+    due: DurationText | None = None
+    remind: DurationText | None = None
+    escalate: Escalation | None = None
+    on_timeout: str | None = None
+    allow_timeout_approval: bool | None = None

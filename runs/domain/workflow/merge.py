@@ -1,11 +1,13 @@
 """Merges a workflow and its ancestors into the plan a run is frozen on."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.phases import Phase
+from runs.domain.workflow.deciding import timing
 from runs.domain.workflow.definition import (
     Agent,
     Autonomy,
@@ -66,6 +68,7 @@ def make_plan(
     _check_ancestors(chain, kept, notes)
     _check_approvals(chain, placed, kept, notes)
     settled = _autonomy(chain, autonomy)
+    _check_timing(chain, placed, notes)
     merged = [_planned(chain, phase, kept, _gates(settled), notes) for phase in Phase]
     selected = select(merged, phases=phases, step=step, notes=notes)
     if notes.problems:
@@ -150,6 +153,21 @@ def _check_approvals(
             notes.refuse(where, f"no phase or step is {entry}{did_you_mean(entry, names)}")
 
 
+def _check_timing(chain: Chain, placed: Sequence[_Placed], notes: Notes) -> None:
+    skipped = chain[0].skip_steps
+    kept = [item.step for item in placed if item.step.id not in skipped]
+    timing.check_workflows(chain, kept, notes)
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for item in placed:
+        key = (item.source.id, item.phase, item.position)
+        place = place_of("phases", item.phase, f"{item.position}s", counts[key])
+        counts[key] += 1
+        if item.step.id not in skipped:
+            is_own = item.source is chain[0]
+            where = place if is_own else f"{item.source.id}: {place}"
+            timing.check_step(item.step, chain, where, notes)
+
+
 def _gates(autonomy: Autonomy) -> _Gates:
     named = set(autonomy.require_approval_for)
     phases = {phase for phase in Phase if phase in named}
@@ -193,7 +211,11 @@ def _unit(chain: Chain, item: _Placed, index: int, gates: _Gates) -> Unit:
         phase=item.phase,
         index=index,
         step=item.step.model_copy(
-            update={"result_handling": handling, "agent": _agent(chain, item)}
+            update={
+                "result_handling": handling,
+                "agent": _agent(chain, item),
+                **timing.effective(item.step, chain),
+            }
         ),
         source=item.source.id,
         position=item.position,

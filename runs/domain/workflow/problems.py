@@ -12,6 +12,7 @@ from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import (
     Agent,
     Autonomy,
+    Escalation,
     Evidence,
     Hook,
     Limits,
@@ -28,6 +29,7 @@ Loc = tuple[str | int, ...]
 _MODEL_UNDER: Mapping[str, type[BaseModel]] = {
     **dict.fromkeys(STEP_LISTS, Step),
     "agent": Agent,
+    "escalate": Escalation,
     "evidence": Evidence,
     "options": StepOption,
     "result_handling": ResultHandling,
@@ -197,6 +199,7 @@ _SENTENCES: Mapping[str, Callable[[ErrorDetails], str]] = {
     "model_type": _must_be("an object"),
     "string_pattern_mismatch": _pattern,
     "string_too_short": lambda _: "must not be empty",
+    "too_short": lambda _: "must not be empty",
     "string_too_long": lambda detail: f"is longer than {detail['ctx']['max_length']} characters",
     "greater_than_equal": _bound("at least", "ge"),
     "less_than_equal": _bound("at most", "le"),

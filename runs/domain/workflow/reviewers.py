@@ -32,7 +32,9 @@ class People:
 
 def named(plan: Plan) -> bool:
     """Whether any step says who decides, so that the accounts must be looked up."""
-    return any(unit.step.reviewers is not None for unit in plan.units)
+    return any(
+        unit.step.reviewers is not None or unit.step.escalate is not None for unit in plan.units
+    )
 
 
 def problems_in(plan: Plan, people: People) -> Iterator[Problem]:
@@ -40,15 +42,21 @@ def problems_in(plan: Plan, people: People) -> Iterator[Problem]:
         reviewers, place = unit.step.reviewers, place_of(step_place, "reviewers")
         if reviewers == ():
             yield Problem(place, "names nobody; leave it out, or say who decides")
-        for index, reviewer in enumerate(reviewers or ()):
-            if wrong := people.problem_with(reviewer):
-                yield Problem(place_of(place, index), wrong)
+        yield from _unknown(reviewers or (), place, people)
+        to = unit.step.escalate.to if unit.step.escalate else ()
+        yield from _unknown(to, place_of(step_place, "escalate", "to"), people)
 
 
-def problems_of_project(reviewers: Collection[str], people: People) -> Iterator[Problem]:
-    for index, reviewer in enumerate(reviewers):
-        if wrong := people.problem_with(reviewer):
-            yield Problem(place_of("project", "reviewers", index), wrong)
+def problems_of_project(
+    names: Collection[str], people: People, key: str = "reviewers"
+) -> Iterator[Problem]:
+    yield from _unknown(names, place_of("project", key), people)
+
+
+def _unknown(names: Collection[str], place: str, people: People) -> Iterator[Problem]:
+    for index, name in enumerate(names):
+        if wrong := people.problem_with(name):
+            yield Problem(place_of(place, index), wrong)
 
 
 def placed(plan: Plan) -> Iterator[tuple[str, Unit]]:

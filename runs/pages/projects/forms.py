@@ -1,6 +1,7 @@
 """The form a project's settings are changed with, in the browser and on the command line."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ from runs.accounts import users
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid
 from runs.domain.values.members import EVERYONE, read_members
+from runs.domain.values.moments.business_hours import read_hours, zone_of
+from runs.domain.values.moments.durations import maybe_duration
+from runs.domain.values.questions import Action, known_action
 from runs.domain.workflow import agents
 from runs.models import Project, places
 from runs.pages.projects import settings
@@ -21,13 +25,28 @@ else:
     _ModelForm = forms.ModelForm
 
 
+_TIME = (
+    *("due", "remind", "escalate_after", "escalate_to", "on_timeout", "business_hours"),
+    "timezone",
+)
 _GROUPS = (
     ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive")),
     ("Agent", "bot", ("agent", "context_tokens", "context_bytes")),
     ("Decisions", "stamp", ("reviewers",)),
+    ("Time", "clock", _TIME),
     ("Members", "users", ("visibility", "members")),
     ("GitHub", "message-square", ("tells_runs", "labels_issues", "github_allow")),
 )
+
+
+@contextmanager
+def _sentence() -> Iterator[None]:
+    """What a value cannot be, as a sentence beside its field."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        raise forms.ValidationError(f"{said[:1].upper()}{said[1:]}.") from error
 
 
 class NamesField(forms.CharField):
@@ -62,6 +81,17 @@ class ProjectForm(_ModelForm):
         help_text="NAME:ROLE and group:NAME:ROLE, separated by commas; the role (viewer, reviewer,"
         " operator) counts here in place of the site's.",
     )
+    escalate_to = NamesField(
+        label="Escalate to",
+        required=False,
+        help_text="Accounts and group:NAME, separated by commas; they are asked too.",
+    )
+    on_timeout = NamesField(
+        label="On timeout",
+        required=False,
+        help_text="Options that end the run when a decision is due, such as reject, abort; "
+        "the first that a request offers is taken.",
+    )
     github_allow = NamesField(
         label="GitHub logins that may command",
         required=False,
@@ -81,6 +111,11 @@ class ProjectForm(_ModelForm):
             "context_bytes": "Most bytes of context",
             "tells_runs": "Comment on the issue when a run starts and ends",
             "labels_issues": "Label issues that wait for a decision",
+            "due": "Due",
+            "remind": "Remind every",
+            "escalate_after": "Escalate after",
+            "business_hours": "Business hours",
+            "timezone": "Time zone",
         }
         help_texts = {
             "base_branch": "What worktrees are made from and branches compared with; "
@@ -91,6 +126,11 @@ class ProjectForm(_ModelForm):
             "agent": "claude, codex, or a command that reads a prompt; empty: as the site says.",
             "context_tokens": "A token counts as four bytes; empty: as much as there is.",
             "context_bytes": "The smaller of the two counts.",
+            "due": "30s, 45m, 2h or 3d after the asking; workflows can override this.",
+            "remind": "Reviewers are reminded each time it has passed.",
+            "business_hours": "mon-fri 09:00-17:00; then only working time counts, and a day is "
+            "a working day. Empty: around the clock.",
+            "timezone": "Of the business hours, such as Europe/Berlin; empty: UTC.",
         }
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
@@ -137,6 +177,42 @@ class ProjectForm(_ModelForm):
             raise forms.ValidationError([f"{text[:1].upper()}{text[1:]}." for text in problems])
         return names
 
+    def clean_due(self) -> str:
+        return self._duration("due")
+
+    def clean_remind(self) -> str:
+        return self._duration("remind")
+
+    def clean_escalate_after(self) -> str:
+        return self._duration("escalate_after")
+
+    def _duration(self, field: str) -> str:
+        with _sentence():
+            return str(maybe_duration(self.cleaned_data[field].strip()) or "")
+
+    def clean_escalate_to(self) -> list[str]:
+        return self._known("escalate_to", self.cleaned_data["escalate_to"])
+
+    def clean_on_timeout(self) -> list[str]:
+        named: list[str] = self.cleaned_data["on_timeout"]
+        for name in named:
+            if known_action(name) is not Action.ABORT:
+                raise forms.ValidationError(
+                    f"{name} does not end the run. Only a workflow can let time approve."
+                )
+        return named
+
+    def clean_business_hours(self) -> str:
+        hours: str = self.cleaned_data["business_hours"].strip()
+        with _sentence():
+            read_hours(hours, "")
+        return hours
+
+    def clean_timezone(self) -> str:
+        named: str = self.cleaned_data["timezone"].strip()
+        with _sentence():
+            return zone_of(named).key if named else ""
+
     def clean_agent(self) -> str:
         named: str = self.cleaned_data["agent"].strip()
         try:
@@ -150,6 +226,10 @@ class ProjectForm(_ModelForm):
         for name in ("context_tokens", "context_bytes"):
             if said.get(name) == 0:
                 self.add_error(name, "Nothing can be told in 0; leave it empty for no limit.")
+        if bool(said.get("escalate_after")) != bool(said.get("escalate_to")):
+            self.add_error("escalate_after", "Say both when to escalate and to whom.")
+        if said.get("on_timeout") and not said.get("due"):
+            self.add_error("on_timeout", "Nothing times out without due.")
         if "workspace" in said and "base_branch" in said:
             self._check_repository(said)
         return said

@@ -17,7 +17,8 @@ Json = dict[str, object]
 KEYS = (
     *("workspace", "base_branch", "worktree", "exclusive", "agent", "context_tokens"),
     *("context_bytes", "reviewers", "visibility", "members", "tells_runs", "labels_issues"),
-    "github_allow",
+    *("github_allow", "due", "remind", "escalate_after", "escalate_to", "on_timeout"),
+    *("business_hours", "timezone"),
 )
 
 

@@ -14,9 +14,10 @@ from feedback.audit import charts, statistics
 from feedback.audit.charts import Measure
 from feedback.audit.statistics import Waited
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.answers import respond
 from runs.accounts import users
 from runs.accounts.membership import EVERYTHING
-from runs.domain.values.actors import POLICY, Role
+from runs.domain.values.actors import POLICY, TIMEOUT, Role
 from tests import factories as f
 
 # Pure
@@ -263,5 +264,38 @@ def test_the_page_costs_the_same_for_many_answers(
         asked(timedelta(minutes=minutes))
         asked(timedelta(minutes=minutes), answer="")
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(12):
         page_for.get("/statistics/")
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+def test_lateness_is_counted_of_what_was_due() -> None:
+    now = timezone.now()
+    asked(timedelta(hours=3))  # with no due date
+    due = {"late": -1, "in time": 1, "timed out": -1}
+    requests = {name: asked(timedelta(hours=2), answer="") for name in (*due, "open and late")}
+    for name, request in requests.items():
+        hours = due.get(name, -1)
+        FeedbackRequest.objects.filter(pk=request.pk).update(due_at=now + timedelta(hours=hours))
+    for name in due:
+        actor = TIMEOUT if name == "timed out" else f.person()
+        respond(requests[name].request_id, "reject", actor=actor)
+
+    lateness = shown(timezone.now()).lateness
+
+    assert (lateness.due, lateness.late, lateness.timed_out) == (4, 3, 1)
+    assert lateness.share == 75
+    assert [person.name for person in shown().people] == ["Rita"]
+
+
+@pytest.mark.django_db
+def test_the_page_tells_of_lateness_where_something_was_due(page_for: Client) -> None:
+    request = asked(timedelta(hours=2), answer="")
+    assert "Timed out" not in page_for.get("/statistics/").content.decode()
+
+    FeedbackRequest.objects.filter(pk=request.pk).update(due_at=timezone.now())
+
+    page = page_for.get("/statistics/").content.decode()
+    assert "Late, of 1 due" in page
+    assert "Timed out" in page

@@ -119,9 +119,9 @@ def test_a_step_that_waits_behind_counts_as_ten_minutes() -> None:
 def test_the_page_says_how_it_is_ordered(site: Client) -> None:
     asks("anything")
 
-    by_waiting, by_cost = text(site.get("/")), text(site.get("/", {"sort": "cost"}))
+    by_due, by_cost = text(site.get("/")), text(site.get("/", {"sort": "cost"}))
 
-    assert re.search(r'value=""\s+selected>Sort: waiting<', by_waiting)
+    assert re.search(r'value=""\s+selected>Sort: due<', by_due)
     assert re.search(r'value="cost"\s+selected>Sort: cost<', by_cost)
 
 
@@ -591,3 +591,46 @@ def test_every_type_has_an_icon(site: Client, kind: FeedbackType) -> None:
 
     assert used
     assert f'<symbol id="{used[1]}"' in sprite
+
+
+# Time
+
+
+def test_what_is_due_first_stands_first_and_what_is_late_is_marked(site: Client) -> None:
+    now = timezone.now()
+    asks("whenever", ranked_at=now - timedelta(days=9))
+    asks("soon", due_at=now + timedelta(hours=2, minutes=5), on_timeout="reject")
+    asks("late", due_at=now - timedelta(hours=3, minutes=5))
+
+    page = text(site.get("/"))
+
+    assert prompts(page) == ["late", "soon", "whenever"]
+    shown = " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    assert "Late: due 3 h ago" in shown
+    assert "Due in 2 h" in shown
+    assert "Then reject is taken" in page
+    assert prompts(text(site.get("/", {"sort": "waiting"}))) == ["whenever", "soon", "late"]
+
+
+def test_only_what_is_late_can_be_listed(site: Client) -> None:
+    now = timezone.now()
+    asks("whenever")
+    asks("soon", due_at=now + timedelta(hours=2))
+    asks("late", due_at=now - timedelta(hours=3))
+
+    page = text(site.get("/", {"late": "1"}))
+
+    assert prompts(page) == ["late"]
+    assert "1 of 3 open" in page
+
+
+def test_the_next_request_is_the_one_that_is_due_first(rita: User) -> None:
+    now = timezone.now()
+    first = FeedbackRequest.objects.get(request_id=asks("whenever"))
+    asks("later", due_at=now + timedelta(hours=2))
+    soon = asks("soon", due_at=now + timedelta(hours=1))
+
+    following = open_requests.following(first, users.actor_of(rita))
+
+    assert following
+    assert following.request_id == soon

@@ -25,7 +25,7 @@ def test_pending_lists_every_open_request_the_oldest_first(run: Run) -> None:
     header, first, second = faber("pending").lines
 
     assert header.split()[:4] == ["REQUEST", "TITLE", "PROJECT", "WORK"]
-    assert header.split()[4:] == ["TYPE", "STEP", "AGE", "QUESTION"]
+    assert header.split()[4:] == ["TYPE", "STEP", "AGE", "DUE", "QUESTION"]
     assert first.startswith(f.pending(run).request_id)
     assert "review" in first
     assert second.startswith(f.pending(other).request_id)

@@ -401,3 +401,16 @@ def test_what_we_post_never_commands_and_keeps_its_layout(text: str) -> None:
     for body in (request_comment(shown), request_comment(closed), forms_comment(text, [shown])):
         assert parse(body) is None
     assert headings(request_comment(shown))[-1] == "How to Respond"
+
+
+def test_a_comment_tells_when_it_is_due_and_that_it_timed_out() -> None:
+    due = datetime(2026, 11, 16, 14, 0, tzinfo=UTC)
+    asked = replace(REQUEST, due_at=due, on_timeout="reject", escalated_to=("olga",))
+    taken = DecisionShown(
+        response="reject", who="policy", source=Source.POLICY, at=due, marks=("timed out",)
+    )
+
+    assert "**Due**: 2026-11-16 14:00 UTC, then reject is taken" in request_comment(asked)
+    assert "**Escalated to**: olga" in request_comment(asked)
+    closed = replace(asked, status=RequestStatus.ANSWERED, decision=taken)
+    assert "**Answered** (timed out): **reject** by **policy** by policy" in request_comment(closed)

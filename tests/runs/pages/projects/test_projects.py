@@ -60,6 +60,13 @@ def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
         ["tells_runs", "no"],
         ["labels_issues", "no"],
         ["github_allow", "–"],
+        ["due", "–"],
+        ["remind", "–"],
+        ["escalate_after", "–"],
+        ["escalate_to", "–"],
+        ["on_timeout", "–"],
+        ["business_hours", "–"],
+        ["timezone", "–"],
     ]
 
 
@@ -272,3 +279,40 @@ def test_members_are_set_on_the_command_line(project: Project) -> None:
         "members",
         ["rita:reviewer", "group:leads:operator"],
     )
+
+
+def test_time_is_set_for_a_project(project: Project) -> None:
+    users.create("olga", role=Role.OPERATOR)
+    answer = put(
+        *("business_hours=mon-fri 09:00-17:00", "timezone=Europe/Berlin", "due=2d", "remind=4h"),
+        *("escalate_after=1d", "escalate_to=olga", "on_timeout=reject, abort"),
+    )
+
+    assert answer.code == 0, answer.err
+    kept = fresh(project)
+    assert (kept.due, kept.remind, kept.escalate_after) == ("2d", "4h", "1d")
+    assert (kept.escalate_to, kept.on_timeout) == (["olga"], ["reject", "abort"])
+    assert kept.hours
+    assert str(kept.hours.zone) == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        (["due=soon"], "'soon' is not a duration: write 30s, 45m, 2h or 3d."),
+        (["business_hours=9 to 5"], "'9 to 5' are no business hours"),
+        (["timezone=Berlin"], "'Berlin' is not a time zone"),
+        (["escalate_after=1d"], "Say both when to escalate and to whom."),
+        (["escalate_after=1d", "escalate_to=nobody"], "There is no account nobody."),
+        (["due=1d", "on_timeout=approve"], "Only a workflow can let time approve."),
+        (["on_timeout=reject"], "Nothing times out without due."),
+    ],
+)
+def test_time_that_cannot_be_meant_is_refused(
+    project: Project, pairs: list[str], told: str
+) -> None:
+    answer = put(*pairs)
+
+    assert answer.code == 2
+    assert told in answer.err
+    assert fresh(project).due == ""

@@ -1,0 +1,1 @@
+"""When people must have decided: durations, business hours, what time asks for next."""
