@@ -16,6 +16,7 @@ from ninja import NinjaAPI
 
 from feedback.api.batches import router as batches_router
 from feedback.api.requests import router as requests_router
+from feedback.api.webhooks import router as webhooks_router
 from runs.api import errors
 from runs.api.auth import TokenAuth
 from runs.api.errors import MethodNotAllowed, refusal
@@ -43,7 +44,7 @@ api = NinjaAPI(
 )
 errors.install(api)
 # In this order: the last of the runs' paths would take the others for part of a run's id.
-for router in (requests_router, batches_router, steps_router, runs_router):
+for router in (requests_router, batches_router, webhooks_router, steps_router, runs_router):
     api.add_router("", router)
 
 

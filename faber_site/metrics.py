@@ -19,7 +19,14 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from feedback.models import Callback, Delivery, FeedbackRequest, FeedbackResponse
+from feedback.models import (
+    Callback,
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    Outgoing,
+    WebhookDelivery,
+)
 from runs.accounts import tokens
 from runs.api.auth import identify
 from runs.api.errors import refusal
@@ -95,7 +102,10 @@ class FromDatabase(Collector):
         )
         yield _beats()
         yield _deliveries()
-        yield _callbacks()
+        yield _by_state("faber_callbacks", "Programs called back, by state.", Callback)
+        yield _by_state(
+            "faber_webhook_deliveries", "Deliveries to webhooks, by state.", WebhookDelivery
+        )
 
 
 def _counted(model: type, field: str, **which: object) -> dict[str, int]:
@@ -173,12 +183,12 @@ def _deliveries() -> Metric:
     return _by_label("faber_deliveries", "Comments on issues, by state.", "state", found, found)
 
 
-def _callbacks() -> Metric:
+def _by_state(name: str, told: str, model: type[Outgoing]) -> Metric:
     due = Q(is_due=True)
-    found = Callback.objects.aggregate(
+    found = model._default_manager.aggregate(
         done=Count("pk", filter=Q(delivered_at__isnull=False)),
         waiting=Count("pk", filter=due & Q(attempts=0)),
         failing=Count("pk", filter=due & Q(attempts__gt=0)),
         given_up=Count("pk", filter=~due & Q(delivered_at=None) & ~Q(last_error="")),
     )
-    return _by_label("faber_callbacks", "Programs called back, by state.", "state", found, found)
+    return _by_label(name, told, "state", found, found)

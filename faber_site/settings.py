@@ -103,6 +103,7 @@ FABER_ASKER = "feedback.requests.asker"
 FABER_CHANNELS = (
     "feedback.channels.github.channel",
     "feedback.channels.callbacks.channel",
+    "feedback.channels.webhooks.channel",
     "feedback.exchange.sync.channel",
 )
 # Where programs may be called back although it is a private network, or without https.

@@ -8,6 +8,7 @@ from feedback.desk import views as desk_views
 from feedback.desk.code import views as code_views
 from feedback.doctor import views as doctor_views
 from feedback.inbox import views
+from feedback.webhooks import views as webhook_views
 
 urlpatterns = [
     path("github/webhook", webhook.receive, name="github-webhook"),
@@ -35,6 +36,19 @@ urlpatterns = [
         "requests/<slug:request_id>/changes/<str:since>/<str:side>/<str:part>",
         code_views.image,
         name="changed-image",
+    ),
+    path("webhooks/", webhook_views.webhook_list, name="webhooks"),
+    path("webhooks/<slug:endpoint_id>/", webhook_views.webhook_page, name="webhook"),
+    path(
+        "webhooks/<slug:endpoint_id>/rotate/", webhook_views.webhook_rotate, name="webhook-rotate"
+    ),
+    path(
+        "webhooks/<slug:endpoint_id>/remove/", webhook_views.webhook_remove, name="webhook-remove"
+    ),
+    path(
+        "webhooks/deliveries/<slug:delivery_id>/redeliver/",
+        webhook_views.webhook_redeliver,
+        name="webhook-redeliver",
     ),
     path("audit/", audit_pages.audit, name="audit"),
     path("doctor/", doctor_views.doctor, name="doctor"),

@@ -35,6 +35,9 @@ class Program:
             headers=self._headers(headers),
         )
 
+    def delete(self, path: str) -> HttpResponse:
+        return self._client.delete(f"/api/v1{path}", headers=self._headers(None))  # type: ignore[return-value]
+
     def _headers(self, more: Mapping[str, str] | None) -> dict[str, str]:
         own = {"Authorization": f"Bearer {self._secret}"} if self._secret else {}
         return {**own, **(more or {})}

@@ -6,6 +6,7 @@ from feedback.models.mirrors import WriteBack
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
+from feedback.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
     "BatchDraft",
@@ -21,5 +22,7 @@ __all__ = [
     "ReviewComment",
     "ViewedFile",
     "Webhook",
+    "WebhookDelivery",
+    "WebhookEndpoint",
     "WriteBack",
 ]

@@ -18,6 +18,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "resume": (),
     "token": (),
     "user": (),
+    "webhook": (),
     # Django's own, which would do as well.
     "changepassword": (),
     "createsuperuser": (),

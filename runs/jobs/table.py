@@ -23,6 +23,7 @@ class Job(StrEnum):
     ACT_ON_COMMENT = "feedback.channels.github.inbound.act_on"
     POLL = "feedback.channels.github.polling.poll"
     CALL_BACK = "feedback.channels.callbacks.calls.call"
+    SEND_WEBHOOKS = "feedback.channels.webhooks.sending.send_due"
     TELL_BATCH = "feedback.batches.comment.tell"
 
     @property
@@ -91,5 +92,6 @@ _QUEUES = {
     Job.DELIVER: Queue.ERRANDS,
     Job.POLL: Queue.ERRANDS,
     Job.CALL_BACK: Queue.ERRANDS,
+    Job.SEND_WEBHOOKS: Queue.ERRANDS,
     Job.TELL_BATCH: Queue.ERRANDS,
 }

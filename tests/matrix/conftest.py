@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 
-from feedback.models import FeedbackRequest
+from feedback.models import FeedbackRequest, WebhookDelivery, WebhookEndpoint
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
 from runs.engine import Start, start
@@ -25,6 +25,8 @@ class Place:
     asking: Run
     remote: Run
     batch: Batch
+    webhook: WebhookEndpoint
+    delivery: WebhookDelivery
 
     @property
     def request(self) -> FeedbackRequest:
@@ -72,7 +74,20 @@ def site(
         asking = f.work(_started(project, f.workflow({"build": [step]}), folder, batch))
         away: list[f.Json] = [{"id": "away", "remote": True}]
         remote = _started(project, f.workflow({"build": away}), folder, None)
-        places[name] = Place(project=project, asking=asking, remote=remote, batch=batch)
+        webhook = WebhookEndpoint.objects.create(
+            endpoint_id=f"wh_{name}", url="https://192.0.2.1/", project=project, created_by="x"
+        )
+        delivery = WebhookDelivery.objects.create(
+            delivery_id=f"msg_{name}", endpoint=webhook, event="run.started", event_key="x"
+        )
+        places[name] = Place(
+            project=project,
+            asking=asking,
+            remote=remote,
+            batch=batch,
+            webhook=webhook,
+            delivery=delivery,
+        )
     make_people(*(place.project for place in places.values()))
     return Site(**places)
 

@@ -44,6 +44,12 @@ CALLS = {
     "getBatch": Call(needs=_READ),
     "getBatchPrompt": Call(needs=_READ),
     "answerBatch": Call(needs=_ANSWER, body={"text": "#1: approve"}),
+    "listWebhooks": Call(needs=_OPERATE, of="somewhere"),
+    "addWebhook": Call(needs=_OPERATE, body={"url": "https://192.0.2.1/", "project": "PROJECT"}),
+    "removeWebhook": Call(needs=_OPERATE),
+    "rotateWebhook": Call(needs=_OPERATE),
+    "listWebhookDeliveries": Call(needs=_OPERATE),
+    "redeliverWebhook": Call(needs=_OPERATE),
     "nextStep": Call(needs=_ACT, body={}, on="remote"),
     "finishStep": Call(needs=_ACT, body={"lease": "x/1/y", "response": {}}, on="remote"),
     "keepStep": Call(needs=_ACT, body={"lease": "x/1/y"}, on="remote"),
@@ -85,11 +91,15 @@ def sent(caller: Program, name: str, place: Place) -> HttpResponse:
         path.replace("{run_id}", run.run_id)
         .replace("{request_id}", place.request.request_id)
         .replace("{batch_id}", place.batch.batch_id)
+        .replace("{webhook_id}", place.webhook.endpoint_id)
+        .replace("{delivery_id}", place.delivery.delivery_id)
     )
     if method == "get":
         named = f"?runs={run.run_id}"
         queries = {"waitForAnswer": "?timeout=0", "aggregateRuns": named, "promptRuns": named}
         return caller.get(f"{address}{queries.get(name, '')}")
+    if method == "delete":
+        return caller.delete(address)
     meant = {"PROJECT": place.project.name, "['RUN']": [run.run_id]}
     body = {key: meant.get(str(value), value) for key, value in (call.body or {}).items()}
     return caller.post(address, body)
@@ -101,6 +111,9 @@ def expected(name: str, who: str, where: str) -> str:
         return "out"
     if call.of == "site":
         return "through"
+    if call.of == "somewhere":
+        best = max(standing.open, standing.closed)
+        return "through" if best >= call.needs else "forbidden"
     here = standing.open if where == "open" else standing.closed
     if not here:
         return "missing"

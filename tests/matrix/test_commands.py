@@ -18,6 +18,7 @@ DECIDES = {
     "project": ["acme/app", "--set", "visibility=everyone"],
     "resume": ["latest"],
     "token": ["create", "mine", "--scope", "operator"],
+    "webhook": ["add", "https://192.0.2.1/"],
     "user": ["create", "mine", "--role", "admin"],
 }
 WORKS = {"run", "rerun", "emit", "poll", "sync"}  # starts, or goes on with, what people have begun

@@ -52,6 +52,14 @@ RULES: dict[str, dict[str, Rule]] = {
     "audit-csv": _SITE,
     "statistics": _SITE,
     "doctor": {"GET": Rule(needs=_OPERATE, of="site"), "POST": Rule(needs=_OPERATE, of="site")},
+    "webhooks": {
+        "GET": Rule(needs=_OPERATE, of="somewhere"),
+        "POST": Rule(needs=_OPERATE, of="somewhere"),
+    },
+    "webhook": {"GET": Rule(needs=_OPERATE)},
+    "webhook-rotate": {"POST": Rule(needs=_OPERATE)},
+    "webhook-remove": {"POST": Rule(needs=_OPERATE)},
+    "webhook-redeliver": {"POST": Rule(needs=_OPERATE)},
     "batch": {"GET": Rule(needs=_READ), "POST": Rule(needs=_READ)},  # each row is refused by itself
     "batch-draft": {
         "GET": Rule(needs=_READ),
@@ -141,6 +149,8 @@ def filled(name: str, place: Place) -> str:
         "<run_id:run_id>": run.run_id,
         "<slug:request_id>": asked.request_id,
         "<slug:batch_id>": place.batch.batch_id,
+        "<slug:endpoint_id>": place.webhook.endpoint_id,
+        "<slug:delivery_id>": place.delivery.delivery_id,
         "<project:name>": place.project.name,
         "<int:revision>": "1",
         "<path:path>": run.revisions.get().path,

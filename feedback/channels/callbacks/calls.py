@@ -59,7 +59,7 @@ def call(callback_pk: int) -> None:
     elif status == HTTPStatus.GONE:
         _stop(callback, "it answered 410: nobody wants to be called there any more")
     else:
-        _put_off(callback, f"it answered {status}{_redirect(status)}")
+        _put_off(callback, f"it answered {status}{redirect_told(status)}")
 
 
 def call_now(callback_pk: int) -> None:
@@ -97,5 +97,5 @@ def spread(pause: timedelta) -> timedelta:
     return pause * (0.8 + secrets.randbelow(401) / 1000)
 
 
-def _redirect(status: int) -> str:
+def redirect_told(status: int) -> str:
     return "; redirects are not followed" if 300 <= status < 400 else ""

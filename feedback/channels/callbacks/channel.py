@@ -14,12 +14,12 @@ from runs.jobs.table import Job
 from runs.models import AccessToken, Run
 
 
-def check(url: str) -> None:
+def check(url: str, *, place: str = "callback_url") -> None:
     """Refuse an address that will not be called; it asks for names, so outside any transaction."""
     try:
         outbound.checked(url)
     except (BadAddress, CallFailed) as error:
-        raise Invalid([Problem("callback_url", str(error))]) from error
+        raise Invalid([Problem(place, str(error))]) from error
 
 
 def promise(request: FeedbackRequest, url: str, token: AccessToken) -> None:

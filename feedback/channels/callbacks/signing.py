@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils.crypto import salted_hmac
@@ -16,20 +17,38 @@ def secret_of(request_id: str, token_pk: int) -> str:
 
     Another for each request, so who sees one can make up no other call.
     """
-    return PREFIX + base64.b64encode(_key(request_id, token_pk)).decode()
+    return as_secret(_key(request_id, token_pk))
 
 
 def signed(request_id: str, now: datetime, body: bytes, *, token_pk: int) -> dict[str, str]:
-    """The headers of Standard Webhooks."""
+    return headers(request_id, now, body, keys=[_key(request_id, token_pk)])
+
+
+def headers(
+    message_id: str, now: datetime, body: bytes, *, keys: Sequence[bytes]
+) -> dict[str, str]:
+    """The headers of Standard Webhooks; with several keys, any of them fits."""
     at = str(int(now.timestamp()))
-    content = b".".join((request_id.encode(), at.encode(), body))
-    signature = hmac.digest(_key(request_id, token_pk), content, hashlib.sha256)
+    content = b".".join((message_id.encode(), at.encode(), body))
     return {
-        "webhook-id": request_id,
+        "webhook-id": message_id,
         "webhook-timestamp": at,
-        "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
+        "webhook-signature": " ".join(f"v1,{_signature(key, content)}" for key in keys),
     }
 
 
+def as_secret(key: bytes) -> str:
+    return PREFIX + base64.b64encode(key).decode()
+
+
+def key_of(salt: str, name: str) -> bytes:
+    """Another for each name, made of the site's secret key."""
+    return salted_hmac(salt, name, algorithm="sha256").digest()
+
+
+def _signature(key: bytes, content: bytes) -> str:
+    return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+
+
 def _key(request_id: str, token_pk: int) -> bytes:
-    return salted_hmac(_SALT, f"{request_id}|{token_pk}", algorithm="sha256").digest()
+    return key_of(_SALT, f"{request_id}|{token_pk}")

@@ -5,7 +5,7 @@ import pytest
 
 from runs.jobs.table import Job, Lane
 
-ARGUMENTS = {Job.BEAT: 0, Job.SHORT_BEAT: 0, Job.READ_WEBHOOKS: 0}
+ARGUMENTS = {Job.BEAT: 0, Job.SHORT_BEAT: 0, Job.READ_WEBHOOKS: 0, Job.SEND_WEBHOOKS: 0}
 
 
 @pytest.mark.parametrize("job", Job)
