@@ -16,8 +16,12 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=LONGEST,
-        widget=forms.URLInput(
-            attrs={"autocomplete": "off", "placeholder": "https://example.org/faber"}
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "inputmode": "url",
+                "placeholder": "https://example.org/faber",
+            }
         ),
     )
     project = forms.ChoiceField(label="Project", required=False)
