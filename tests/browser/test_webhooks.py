@@ -72,4 +72,5 @@ def test_the_pages_fit_a_phone(open_as: OpenAs, roles: None, settings: Settings)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_role("button", name="Rotate secret").click()
     expect(page.get_by_label("The secret")).to_be_visible()
+    page.wait_for_load_state()  # without its styles a page has another width
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
