@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0011_code_changes'),
+        ('faber_feedback', '0012_time_of_requests'),
         ('faber_runs', '0016_code_changes'),
     ]
 
