@@ -3,7 +3,7 @@ from django.urls import path
 from feedback.audit import views as audit_pages
 from feedback.batches import views as batch_views
 from feedback.channels.github import webhook
-from feedback.desk import remarks
+from feedback.desk import remarks, steering
 from feedback.desk import views as desk_views
 from feedback.desk.code import views as code_views
 from feedback.doctor import views as doctor_views
@@ -19,6 +19,7 @@ urlpatterns = [
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),
     path("requests/<slug:request_id>/undo/", desk_views.undo, name="undo"),
     path("requests/<slug:request_id>/go-now/", desk_views.go_now, name="go-now"),
+    path("requests/<slug:request_id>/override/", steering.override, name="override"),
     path("requests/<slug:request_id>/remarks/", remarks.remarks, name="remarks"),
     path("requests/<slug:request_id>/remarks/<int:pk>/", remarks.remark, name="remark"),
     path(

@@ -7,7 +7,14 @@ from django.http import HttpResponse
 from ninja import Query, Router, Status
 
 from feedback.api import long_poll, questions
-from feedback.api.schemas import AskedJson, ChangesJson, GiveAnswer, RequestJson, Requests
+from feedback.api.schemas import (
+    AskedJson,
+    ChangesJson,
+    GiveAnswer,
+    OverrideRequest,
+    RequestJson,
+    Requests,
+)
 from feedback.api.schemas import Status as StatusName
 from feedback.channels.callbacks import channel as callbacks
 from feedback.channels.callbacks import signing
@@ -24,7 +31,7 @@ from runs.api.runs import Cursor, IdempotencyHeader, Limit
 from runs.api.schemas import AskAlone, AskInRun, AskPeople, answers
 from runs.changes.values import Since
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import InvalidAnswer
+from runs.domain.values.errors import Invalid, InvalidAnswer, Problem
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus
 from runs.engine import starting
@@ -213,6 +220,39 @@ def answer(
         ]
         error.details.setdefault("options", options)
         raise
+
+
+@router.post(
+    "/requests/{request_id}/override",
+    response=answers({200: RequestJson}, 404, 409),
+    operation_id="overrideRequest",
+    summary="Decide a request in the place of its reviewers",
+)
+def override(
+    request: ApiRequest,
+    request_id: str,
+    body: OverrideRequest,
+    idempotency_key: IdempotencyHeader,
+) -> Status[Json]:
+    """For operators, whoever is asked and however many must agree; the reason stays on record."""
+
+    def work() -> tuple[int, Json]:
+        response = respond(
+            request_id,
+            body.response,
+            actor=request.auth.actor,
+            words=Words(comment=body.comment),
+            seal=body.seal,
+            seen=seen,
+            override=body.reason.strip(),
+        )
+        return 200, request_shape(response.request)
+
+    find_request(request_id, seen_by=request.auth.actor)
+    if not body.reason.strip():
+        raise Invalid([Problem("reason", "must not be empty")])
+    with shown.compared(request_id) as seen:
+        return idempotency.once_in_transaction(request, work)
 
 
 @router.get(

@@ -66,6 +66,11 @@ class ChangesJson(BaseModel):
     truncated: bool = Field(description="Not every file, or not every patch, is here.")
 
 
+class OverrideJson(BaseModel):
+    reason: str
+    rule: str = Field(description="What was set aside: reviewers, quorum, or none.")
+
+
 class ResponseJson(BaseModel):
     response: str
     action: Action
@@ -76,6 +81,7 @@ class ResponseJson(BaseModel):
     received_at: str
     imported: bool
     timed_out: bool = Field(description="Nobody decided in time; the workflow says this for that.")
+    override: OverrideJson | None = Field(description="Where an operator decided for others.")
 
 
 class RequestJson(BaseModel):
@@ -212,6 +218,18 @@ class EditSent(Sent):
 
     path: str
     content: str
+
+
+class OverrideRequest(Sent):
+    response: str | dict[str, Any]
+    reason: str = Field(min_length=1, max_length=5000, description="On record with the decision.")
+    comment: str = ""
+    seal: str = Field("", description="What you saw; refused as stale when it has changed.")
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"response": "approve", "reason": "Rita is on leave."}]},
+    )
 
 
 class GiveAnswer(Sent):

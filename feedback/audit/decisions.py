@@ -81,6 +81,7 @@ def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
         "state",
         "held_until",
         "imported",
+        "override",
         "provided_by",
         "seal",
         "received_at",

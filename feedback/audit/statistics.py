@@ -90,6 +90,7 @@ class Lateness:
     due: int
     late: int  # decided after it was due, or still open
     timed_out: int
+    overridden: int  # decided by an operator in others' place, due or not
 
     @property
     def share(self) -> int:
@@ -234,7 +235,8 @@ def _lateness(since: datetime | None, now: datetime, sight: Sight) -> Lateness:
     )
     after_due = Q(closed_at__gt=F("due_at")) | Q(status=_PENDING, due_at__lt=now)
     counts = asked.aggregate(due=Count("pk"), late=Count("pk", filter=after_due))
-    return Lateness(**counts, timed_out=timed_out.count())
+    overridden = _given(since, sight).exclude(override={}).count()
+    return Lateness(**counts, timed_out=timed_out.count(), overridden=overridden)
 
 
 def _days(now: datetime, sight: Sight) -> list[tuple[date, int]]:

@@ -69,10 +69,16 @@ class Desk:
     again: FeedbackRequest | None  # what is asked in its place, since a file had changed
     returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
+    may_override: bool
 
     @property
     def is_open(self) -> bool:
         return self.asked.status == _PENDING
+
+    @property
+    def offers_override(self) -> bool:
+        """Whether it would change anything: others are asked, or more than one must agree."""
+        return self.may_override and bool(self.refusal or self.asked.quorum > 1)
 
     @property
     def is_long(self) -> bool:
@@ -144,6 +150,7 @@ def desk_of(
         again=shown.newer(asked),
         returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),
+        may_override=is_open and permissions.may_override(actor, asked.run),
     )
 
 

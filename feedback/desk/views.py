@@ -172,6 +172,14 @@ def _refused(
     return retarget(response, f"#{part}")
 
 
+def refused_page(
+    request: PageRequest, asked: FeedbackRequest, error: FaberError, typed: Mapping[str, object]
+) -> HttpResponse:
+    """The same for what is done beside the answer."""
+    context = {**_everything(request, asked), "problem": error, "steering": typed}
+    return page(request, _DESK, context, status=status_of(error))
+
+
 def _news(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
     """What happened to an open request since the page was made; typed words are not touched."""
     if request.GET.get("v") == version_of(asked):

@@ -106,6 +106,7 @@ class KeptResponse(Kept):
     seal: Maybe
     received_at: Time
     edits: list[Json] = []
+    override: Json = {}
 
 
 class KeptComment(Kept):

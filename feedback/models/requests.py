@@ -189,6 +189,8 @@ class FeedbackResponse(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.TAKEN)
     held_until = models.DateTimeField(null=True, blank=True)
     imported = models.BooleanField(default=False, db_default=False)  # told by a directory
+    # Why an operator decided in others' place, and which rule that set aside.
+    override = models.JSONField(default=dict, blank=True, db_default={})
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -261,7 +263,8 @@ class FeedbackResponse(models.Model):
     @property
     def marks(self) -> list[str]:
         """What sets it apart from a decision that somebody simply took."""
-        return ["timed out"] if self.timed_out else []
+        known = {"timed out": self.timed_out, "override": bool(self.override)}
+        return [mark for mark, is_set in known.items() if is_set]
 
     @property
     def author(self) -> Actor:

@@ -15,12 +15,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import announce, edits, ledger, recorded, shown
+from feedback.requests import announce, authority, edits, ledger, recorded, shown
+from feedback.requests.authority import Ruling
 from feedback.requests.edits import Edit, KeptEdits
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.planning import event_texts
-from runs.domain.values.actors import POLICY, TIMEOUT, Actor, Source
+from runs.domain.values.actors import POLICY, Actor, Source
 from runs.domain.values.errors import (
     AlreadyAnswered,
     InvalidAnswer,
@@ -80,40 +81,47 @@ def respond(
     words: Words | None = None,
     seal: str = "",
     seen: shown.Seen | None = None,
+    override: str = "",
 ) -> FeedbackResponse:
     """Take one answer: first come, first served, bound to what its author saw.
 
     Who answers in a transaction of their own has looked before it, and hands on what was `seen`.
+    With the reason for an `override` an operator decides alone, whoever is asked.
     """
     said = words if words is not None else Words()
     if seen is None:
         with _compared(request_id, actor) as now:
-            return respond(request_id, answer, actor=actor, words=said, seal=seal, seen=now)
+            return respond(
+                request_id,
+                answer,
+                actor=actor,
+                words=said,
+                seal=seal,
+                seen=now,
+                override=override,
+            )
     with transaction.atomic():
         request, run = _locked(request_id)
         _check_open(request)
         # Only a quorum leaves a request open with answers that count.
         earlier = counted(request) if request.quorum > 1 else []
-        permissions.check_may_answer(
-            actor,
-            run,
-            reviewers=request.reviewers,
-            quorum=request.quorum,
-            already={each.identity for each in earlier},
-        )
+        authority.check(request, actor, earlier, override=override)
         if seal and seal != request.seal:
             raise Stale(seal=request.seal)
         choice = resolve(request.feedback_type, request.choices, answer, request.form)
+        if choice.needs_words and not said:
+            said = replace(said, comment=override)
         if choice.needs_words and not said:
             raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
         _check_round(request, choice, actor)
         changed = edits.checked(request, choice, said.edits)
         if seen.has_other_code and shown.relies_on_it(request, choice.action):
             raise Stale(_OTHER_CODE, seal=request.seal)
-        decides = actor == TIMEOUT or _decides(choice, earlier, request.quorum)
+        ruling = authority.ruling(request, actor, choice, earlier, override=override)
+        decides = ruling.decides
         if decides:
             _close(request)
-        response = _record(request, choice, replace(said, edits=changed), actor, decides=decides)
+        response = _record(request, choice, replace(said, edits=changed), actor, ruling)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
         else:
@@ -239,13 +247,6 @@ def _others(request: FeedbackRequest, choice: Choice) -> list[str]:
     return [option.value for option in request.choices if option.value != choice.response]
 
 
-def _decides(choice: Choice, earlier: Sequence[FeedbackResponse], quorum: int) -> bool:
-    """Going on needs the whole quorum to say the same; any other answer decides alone."""
-    if not choice.takes_quorum:
-        return True
-    return 1 + sum(1 for other in earlier if other.response == choice.response) >= quorum
-
-
 def _close(request: FeedbackRequest) -> None:
     """One conditional update decides between answers that came at the same time."""
     still_open = {"id": request.pk, "status": RequestStatus.PENDING}
@@ -257,10 +258,10 @@ def _close(request: FeedbackRequest) -> None:
 
 
 def _record(
-    request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, *, decides: bool
+    request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, ruling: Ruling
 ) -> FeedbackResponse:
     now = clock.now()
-    held_until = _held_until(now, actor) if decides else None
+    held_until = _held_until(now, actor) if ruling.decides else None
     response = FeedbackResponse(
         request=request,
         response=choice.response,
@@ -269,7 +270,8 @@ def _record(
         items=ledger.numbered(said.items),
         edits=[asdict(edit) for edit in said.edits],
         skipped=choice.skipped,
-        decides=decides,
+        decides=ruling.decides,
+        override=ruling.override,
         state=_HELD if held_until else _TAKEN,
         held_until=held_until,
         user_id=actor.user_id,
@@ -323,6 +325,7 @@ def _apply(
         step=request.step,
         request_id=request.request_id,
         actor=actor,
+        marks=_marks(response),
     )
     if not response.decides:
         engine.record(run, [received])
@@ -354,6 +357,12 @@ def _apply(
     if kept.told and recognising.is_here(run):
         # The next step writes them where it is executed; a run that ends here has none.
         transaction.on_commit(partial(edited.write, run, kept.told), robust=True)
+
+
+def _marks(response: FeedbackResponse) -> dict[str, object]:
+    """What an event tells besides who answered what."""
+    marks: dict[str, object] = {"timed_out": response.timed_out, "override": response.override}
+    return {mark: value for mark, value in marks.items() if value}
 
 
 def _feedback(

@@ -22,6 +22,8 @@ _OF_AN_ANSWER = {
     )
 }
 
+_ALSO_OF_AN_ANSWER = ("edits", "override")
+
 
 def question(
     request: FeedbackRequest, shown: Sequence[Artifact], marks: Mapping[str, object] | None = None
@@ -50,6 +52,7 @@ def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = No
         request_id=request.request_id,
         what=response.response,
         comment=response.comment,
+        reason=str(response.override.get("reason", "")),
         subject=subject_of(response),
         digest=answer_digest(response, request.request_id, entries.FORM),
         marks={**_marks(response), **(marks or {})},
@@ -57,7 +60,8 @@ def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = No
 
 
 def _marks(response: FeedbackResponse) -> dict[str, object]:
-    return {"timed_out": True} if response.timed_out else {}
+    marks = {"timed_out": response.timed_out, "override": bool(response.override)}
+    return {mark: True for mark, is_set in marks.items() if is_set}
 
 
 def _account(response: FeedbackResponse) -> str:
@@ -124,8 +128,9 @@ def question_digest(request: Any, shown: Sequence[Revision], form: int) -> str:
 def answer_digest(response: Any, request_id: str, form: int) -> str:
     values = _values(response, _OF_AN_ANSWER[form])
     # Answers from before there were any, and those without, keep the digest they had.
-    edits = getattr(response, "edits", None)
-    return keys.digest(request_id, *values, *([edits] if edits else []))
+    more = {name: value for name in _ALSO_OF_AN_ANSWER if (value := getattr(response, name, None))}
+    edits = more.pop("edits", None)
+    return keys.digest(request_id, *values, *([edits] if edits else []), *([more] if more else []))
 
 
 def _values(row: Any, names: Sequence[str]) -> Sequence[object]:

@@ -27,6 +27,7 @@ def response_shape(response: FeedbackResponse) -> dict[str, object]:
         "values": response.values,
         "imported": response.imported,
         "timed_out": response.timed_out,
+        "override": response.override or None,
     }
 
 

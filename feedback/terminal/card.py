@@ -121,7 +121,9 @@ def _answer(response: FeedbackResponse) -> str:
     said = f": {clean(response.comment)}" if response.comment else ""
     where = ", ".join([response.source, *response.marks])
     given = f"{clean(response.who)} ({where}, {response.received_at:%Y-%m-%d %H:%M} UTC)"
-    return f"{given} answered {clean(response.response)}{said}"
+    why = response.override.get("reason")
+    because = f" [override of {response.override['rule']}: {clean(str(why))}]" if why else ""
+    return f"{given} answered {clean(response.response)}{because}{said}"
 
 
 def on_screen(request: FeedbackRequest) -> str:

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from runs.accounts import membership
 from runs.domain.values.actors import Actor, Role, Source
-from runs.domain.values.errors import AlreadyAnswered, NotAllowed, OnHold
+from runs.domain.values.errors import AlreadyAnswered, NotAllowed, OnHold, Refused
 from runs.models import Project, Run
 
 _ANSWER = frozenset({Role.REVIEWER.value, Role.OPERATOR.value, Role.ADMIN.value})
@@ -109,6 +109,31 @@ def check_may_answer(
         )
     if actor.identity in already:
         raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
+
+
+def check_may_override(actor: Actor, run: Run, already: Collection[str] = ()) -> None:
+    """Decide although others are asked: operators, but nobody in their own matter."""
+    if run.on_hold:
+        raise OnHold(f"{OnHold.__doc__} Use its page or `faber resume {run.run_id}`.")
+    if not may_operate(actor, run.project) or _is_unlinked(actor):
+        raise NotAllowed("Overriding is for operators.")
+    if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
+        raise NotAllowed("You started this run, so somebody else has to decide, also by override.")
+    if actor.identity in already:
+        raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
+
+
+def may_override(actor: Actor, run: Run) -> bool:
+    try:
+        check_may_override(actor, run)
+    except Refused:
+        return False
+    return True
+
+
+def is_asked(actor: Actor, reviewers: Sequence[str]) -> bool:
+    """Whether somebody is among those whom a request is for."""
+    return not reviewers or _is_named(actor, reviewers)
 
 
 def _rights(actor: Actor, project: Project | None) -> frozenset[str]:

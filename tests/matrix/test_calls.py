@@ -33,6 +33,7 @@ CALLS = {
     "ask": Call(needs=_ACT, body={"type": "confirmation", "prompt": "?", "project": "PROJECT"}),
     "askInRun": Call(needs=_ACT, body={"type": "confirmation", "prompt": "?"}, on="remote"),
     "answerRequest": Call(needs=_ANSWER, body={"response": "approve"}),
+    "overrideRequest": Call(needs=_OPERATE, body={"response": "approve", "reason": "x"}),
     "waitForAnswer": Call(needs=_READ),
     "getRequest": Call(needs=_READ),
     "startBatch": Call(

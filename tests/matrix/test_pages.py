@@ -42,6 +42,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "held": _LOOK,
     "undo": {"POST": Rule(needs=_READ)},  # one's own answer alone: refused, not hidden
     "go-now": {"POST": Rule(needs=_READ)},
+    "override": {"POST": Rule(needs=_OPERATE, fields={"response": "reject", "reason": "x"})},
     "remarks": {"GET": Rule(needs=_ANSWER), "POST": Rule(needs=_ANSWER, fields={"body": "x"})},
     "remark": {"GET": Rule(needs=_ANSWER), "POST": Rule(needs=_ANSWER)},
     "remark-remove": {"POST": Rule(needs=_ANSWER)},

@@ -47,6 +47,7 @@ class DecisionShown:
     comment: str = ""
     url: str = ""  # of the comment that gave it
     marks: tuple[str, ...] = ()  # what sets it apart
+    override: str = ""  # why an operator decided for others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +210,8 @@ def _outcome(shown: Shown) -> str:
     quoted = "\n".join(f"> {each}" for each in said.split("\n")) if said else ""
     marks = f" ({', '.join(decision.marks)})" if decision.marks else ""
     told = f"**Answered**{marks}: {chosen}, {_time(decision.at)}."
-    return _joined([told, quoted, _again(shown)])
+    why = f"**Override**: {line(decision.override, 1_000)}" if decision.override else ""
+    return _joined([told, why, quoted, _again(shown)])
 
 
 def _again(shown: Shown) -> str:

@@ -168,6 +168,7 @@ def _decision(response: FeedbackResponse | None) -> DecisionShown | None:
         at=response.received_at,
         comment=response.comment,
         marks=tuple(response.marks),
+        override=str(response.override.get("reason", "")),
     )
 
 

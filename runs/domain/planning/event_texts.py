@@ -227,6 +227,7 @@ def answered(
     step: str,
     request_id: str,
     actor: Actor,
+    marks: Mapping[str, object] | None = None,
 ) -> Entry:
     return Entry(
         type=EventType.FEEDBACK_RECEIVED,
@@ -241,6 +242,7 @@ def answered(
             "request_type": feedback_type.value,
             "response": response,
             "provided_by": actor.describe(),
+            **(marks or {}),
         },
     )
 

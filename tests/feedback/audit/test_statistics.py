@@ -264,7 +264,7 @@ def test_the_page_costs_the_same_for_many_answers(
         asked(timedelta(minutes=minutes))
         asked(timedelta(minutes=minutes), answer="")
 
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         page_for.get("/statistics/")
 
 

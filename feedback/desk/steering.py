@@ -1,0 +1,48 @@
+"""What operators and reviewers do about who decides, from the page of a request."""
+
+from collections.abc import Callable
+
+from django.http import HttpResponse
+from django.shortcuts import resolve_url
+from django.views.decorators.http import require_POST
+
+from feedback.desk import views
+from feedback.desk.page import find
+from feedback.models import FeedbackRequest
+from feedback.requests import answers
+from runs.domain.values.actors import Actor
+from runs.domain.values.errors import FaberError, Invalid, Problem
+from runs.pages.http import PageRequest, SeeOther, noted, refusing, visitor
+from runs.pages.sign_in.views import keeping_words
+
+
+@keeping_words
+@require_POST
+@refusing
+def override(request: PageRequest, request_id: str) -> HttpResponse:
+    def decide(_asked: FeedbackRequest, actor: Actor) -> None:
+        reason = request.POST.get("reason", "").strip()
+        if not reason:
+            raise Invalid([Problem("", "Give the reason for your override.")])
+        response, seal = request.POST.get("response", ""), request.POST.get("seal", "")
+        answers.respond(request_id, response, actor=actor, seal=seal, override=reason)
+
+    return _done(request, request_id, "override", decide)
+
+
+def _done(
+    request: PageRequest,
+    request_id: str,
+    what: str,
+    work: Callable[[FeedbackRequest, Actor], None],
+) -> HttpResponse:
+    """Do it and show the request; where it is refused, with what was typed."""
+    actor = visitor(request)
+    asked = find(request_id, seen_by=actor)
+    try:
+        work(asked, actor)
+    except FaberError as error:
+        noted(request, error)
+        typed = {what: request.POST.dict()}
+        return views.refused_page(request, find(request_id, seen_by=actor), error, typed)
+    return SeeOther(resolve_url("request", request_id))
