@@ -4,11 +4,16 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from runs.accounts import notify_urls
+from runs.domain.values.errors import Invalid
 
 T = TypeVar("T")
 
@@ -137,6 +142,51 @@ def database(name: str, sqlite_file: Path) -> dict[str, object]:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
         },
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    host: str
+    port: int
+    user: str
+    password: str
+    starttls: bool
+    tls: bool
+
+
+_MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465, "smtp+ssl": 465}
+
+
+def mail_server(name: str) -> MailServer | None:
+    """`smtp://`, with STARTTLS `smtp+tls://`, with TLS from the start `smtps://`."""
+    raw = text(name)
+    if not raw:
+        return None
+    refusal = _refusal(name, "…", "smtp://USER:PASSWORD@HOST:PORT, or smtp+tls://, or smtps://")
+    try:
+        parts = urlsplit(raw)
+        port = parts.port
+    except ValueError as error:
+        raise refusal from error
+    if parts.scheme not in _MAIL_PORTS or not parts.hostname:
+        raise refusal
+    return MailServer(
+        host=parts.hostname,
+        port=port or _MAIL_PORTS[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=parts.scheme == "smtp+tls",
+        tls=parts.scheme in ("smtps", "smtp+ssl"),
+    )
+
+
+def notify_addresses(name: str) -> tuple[str, ...]:
+    """Apprise URLs, separated by commas; a refusal does not repeat them."""
+    try:
+        return notify_urls.read(text(name), name)
+    except Invalid as error:
+        said = "; ".join(problem.message for problem in error.problems)
+        raise ImproperlyConfigured(f"{name}=… is not accepted: {said}.") from error
 
 
 def _refusal(name: str, value: str, accepted: str) -> ImproperlyConfigured:

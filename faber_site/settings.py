@@ -104,6 +104,7 @@ FABER_CHANNELS = (
     "feedback.channels.github.channel",
     "feedback.channels.callbacks.channel",
     "feedback.channels.webhooks.channel",
+    "feedback.channels.notices.channel",
     "feedback.exchange.sync.channel",
 )
 # Where programs may be called back although it is a private network, or without https.
@@ -113,6 +114,18 @@ FABER_CALLBACK_ALLOW = env.parsed(
     addresses.read_allowed,
     "hosts, addresses or networks such as ci.internal,10.1.0.0/16",
 )
+
+# Who is told of requests, besides those who say so on their own page.
+FABER_NOTIFY_URLS = env.notify_addresses("FABER_NOTIFY_URLS")
+FABER_EMAIL_URL = env.text("FABER_EMAIL_URL")  # without it there is no mail
+FABER_EMAIL_FROM = env.text("FABER_EMAIL_FROM", f"FABER <faber@{_address.hostname}>")
+# How many notices a worker sends at a time; with 0 it waits for each.
+FABER_NOTICE_THREADS = 4
+if _mail_server := env.mail_server("FABER_EMAIL_URL"):
+    EMAIL_HOST, EMAIL_PORT = _mail_server.host, _mail_server.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail_server.user, _mail_server.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_server.starttls, _mail_server.tls
+EMAIL_TIMEOUT = 10
 
 # Without a token or an App the GitHub channel is off.
 FABER_GITHUB_TOKEN = credentials.token()
@@ -313,5 +326,7 @@ LOGGING = {
         "faber_site": {"level": "INFO"},
         "runs": {"level": "INFO"},
         "feedback": {"level": "INFO"},
+        # It names addresses, which are secrets; why a notice failed is told without them.
+        "apprise": {"handlers": [], "level": "WARNING", "propagate": False},
     },
 }

@@ -14,6 +14,7 @@ if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" 
 from faber_site.settings import *  # noqa: F403
 from faber_site.settings import DATABASES, FABER_DATA_DIR, STATIC_ROOT
 
+FABER_NOTICE_THREADS = 0  # a test that works off jobs sees what they sent
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected: files are served as they are found
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if "sqlite3" in str(DATABASES["default"]["ENGINE"]):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import prefetch_related_objects
@@ -13,27 +13,24 @@ from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
 from feedback.inbox.filters import Filters
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
-from feedback.requests import shown
+from feedback.requests import outlooks, shown
 from feedback.requests.answers import counted, round_limit, standing
 from feedback.requests.find import find_request
 from runs.accounts import permissions
-from runs.domain.planning.preview import Outlook, Standing, foresee
+from runs.domain.planning.preview import Outlook
 from runs.domain.responses import usage
-from runs.domain.responses.results import read_response
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Refused
 from runs.domain.values.forms.questions import LONG_LIST
 from runs.domain.values.questions import (
     Action,
     FeedbackType,
-    Gate,
     ItemKind,
     Option,
     approves,
     begins_a_round,
 )
-from runs.domain.values.status import RequestStatus, RunStatus
-from runs.engine import new_run
+from runs.domain.values.status import RequestStatus
 from runs.pages.run.page import LiveProgress, progress_of
 
 _PENDING = RequestStatus.PENDING
@@ -176,7 +173,7 @@ def _buttons(asked: FeedbackRequest, remarks: Sequence[ReviewComment], limit: st
     is_suggested = [option.weight for option in asked.choices].count("main") == 1
     musts = sum(remark.kind == ItemKind.MUST for remark in remarks)
     revises = any(option.action is Action.REVISE for option in asked.choices)
-    here = _standing(asked)
+    here = outlooks.standing_of(asked)
     return [
         Button(
             option=option,
@@ -186,7 +183,7 @@ def _buttons(asked: FeedbackRequest, remarks: Sequence[ReviewComment], limit: st
             and asked.quorum == 1
             and any(remark.is_edit for remark in remarks),
             words=_own_words(asked, option) if here else option.description,
-            outlook=_foreseen(asked, here, option.action),
+            outlook=outlooks.foreseen(asked, here, option.action),
             limit=limit if begins_a_round(option) else "",
         )
         for option in asked.choices
@@ -207,28 +204,4 @@ def _own_words(asked: FeedbackRequest, option: Option) -> str:
 
 def answer_outlook(asked: FeedbackRequest) -> Outlook | None:
     """What sending words causes, where words are the answer."""
-    return _foreseen(asked, _standing(asked), Action.ANSWER)
-
-
-def _foreseen(asked: FeedbackRequest, here: Standing | None, action: Action) -> Outlook | None:
-    if here is None:
-        return None
-    outlook = foresee(here, action)
-    if outlook.asks is None or outlook.asks_at is None:
-        return outlook
-    return replace(outlook, asks=new_run.filled(outlook.asks, asked.run, outlook.asks_at))
-
-
-def _standing(asked: FeedbackRequest) -> Standing | None:
-    run, attempt = asked.run, asked.attempt
-    if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None or run.is_foreign:
-        return None  # what follows is known only to whoever executes it
-    response = attempt.response if attempt else None
-    return Standing(
-        plan=run.frozen_plan,
-        at=run.position,
-        gate=Gate(asked.gate),
-        gate_key=asked.gate_key,
-        facts=run.facts,
-        result=read_response(response, step=attempt.key) if attempt and response else None,
-    )
+    return outlooks.foreseen(asked, outlooks.standing_of(asked), Action.ANSWER)

@@ -3,12 +3,14 @@
 from feedback.models.callbacks import Callback
 from feedback.models.github import CommentState, Delivery, InboundComment, Listening, Webhook
 from feedback.models.mirrors import WriteBack
+from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSettings, NoticeWish
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
 from feedback.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
+    "Announcement",
     "BatchDraft",
     "Callback",
     "CommentState",
@@ -18,6 +20,10 @@ __all__ = [
     "FeedbackResponse",
     "InboundComment",
     "Listening",
+    "Notice",
+    "NoticeKind",
+    "NoticeSettings",
+    "NoticeWish",
     "Outgoing",
     "ReviewComment",
     "ViewedFile",

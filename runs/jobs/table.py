@@ -24,6 +24,8 @@ class Job(StrEnum):
     POLL = "feedback.channels.github.polling.poll"
     CALL_BACK = "feedback.channels.callbacks.calls.call"
     SEND_WEBHOOKS = "feedback.channels.webhooks.sending.send_due"
+    ADDRESS_NOTICES = "feedback.channels.notices.addressing.address"
+    SEND_NOTICE = "feedback.channels.notices.sending.hand_over"
     TELL_BATCH = "feedback.batches.comment.tell"
 
     @property
@@ -93,5 +95,7 @@ _QUEUES = {
     Job.POLL: Queue.ERRANDS,
     Job.CALL_BACK: Queue.ERRANDS,
     Job.SEND_WEBHOOKS: Queue.ERRANDS,
+    Job.ADDRESS_NOTICES: Queue.ERRANDS,
+    Job.SEND_NOTICE: Queue.ERRANDS,
     Job.TELL_BATCH: Queue.ERRANDS,
 }

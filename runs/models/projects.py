@@ -34,6 +34,8 @@ class Project(models.Model):
     tells_runs = models.BooleanField("comment when a run starts and ends", default=False)
     labels_issues = models.BooleanField("label issues that wait for a decision", default=False)
     github_allow = models.JSONField("GitHub logins that may command", default=list, blank=True)
+    # Where people are told of its requests, besides the site's; sealed, as each is a secret.
+    notify = models.JSONField(default=list, db_default=[], blank=True, editable=False)
     # Counts the secrets made for forwarding comments; 0: there is none.
     webhook_number = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # How steps are executed here; a workflow that says otherwise goes first.

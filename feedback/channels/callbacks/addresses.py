@@ -115,6 +115,12 @@ def check(target: Target, addresses: Sequence[Address], allowed: Allowed) -> Non
             raise BadAddress("must begin with https://, so that nobody reads the answer on its way")
 
 
+def is_allowed(address: Address, allowed: Allowed) -> bool:
+    """Whether somebody's own address may lead there: it is public, or the site allows it."""
+    plain = _unwrapped(address)
+    return _is_public(plain) or allowed.has("", plain)
+
+
 def _checked_host(host: str, *, is_bracketed: bool) -> str:
     if not is_bracketed:
         return _checked_name(host)

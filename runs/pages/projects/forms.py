@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from runs.accounts import users
+from runs.accounts import notify_urls, users
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid
 from runs.domain.values.members import EVERYONE, read_members
@@ -35,6 +35,7 @@ _GROUPS = (
     ("Decisions", "stamp", ("reviewers",)),
     ("Time", "clock", _TIME),
     ("Members", "users", ("visibility", "members")),
+    ("Notices", "bell", ("notify",)),
     ("GitHub", "message-square", ("tells_runs", "labels_issues", "github_allow")),
 )
 
@@ -61,6 +62,18 @@ class NamesField(forms.CharField):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool((initial or []) != self.to_python(data))
+
+
+class AddressesField(forms.CharField):
+    """Addresses that are secrets: shown by their service alone, and kept as they are shown."""
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return ", ".join(notify_urls.shown(url) for url in notify_urls.unseal(value))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.prepare_value(initial or []) != str(data or "").strip())
 
 
 class ProjectForm(_ModelForm):
@@ -98,9 +111,16 @@ class ProjectForm(_ModelForm):
         help_text="Besides those who may write to the repository; separated by commas.",
     )
 
+    notify = AddressesField(
+        label="Notify",
+        required=False,
+        help_text="Apprise URLs such as slack://… or ntfys://…, separated by commas; told besides"
+        " the site's. They are secrets and are not shown again.",
+    )
+
     class Meta:
         model = Project
-        fields = settings.KEYS
+        fields = tuple(key for key in settings.KEYS if key != "notify")
         labels = {
             "base_branch": "Base branch",
             "worktree": "Each run in a git worktree of its own",
@@ -134,7 +154,7 @@ class ProjectForm(_ModelForm):
         }
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
-        here = {"workspace": str(project.folder or "")}
+        here = {"workspace": str(project.folder or ""), "notify": project.notify}
         super().__init__(data, instance=project, initial=here)
         self.fields["visibility"].required = False
 
@@ -212,6 +232,16 @@ class ProjectForm(_ModelForm):
         named: str = self.cleaned_data["timezone"].strip()
         with _sentence():
             return zone_of(named).key if named else ""
+
+    def clean_notify(self) -> list[str]:
+        known = notify_urls.unseal(self.instance.notify)
+        try:
+            urls = notify_urls.read(notify_urls.with_known(self.cleaned_data["notify"], known))
+            notify_urls.check([url for url in urls if url not in known])
+        except Invalid as error:
+            said = [f"{each.message[:1].upper()}{each.message[1:]}." for each in error.problems]
+            raise forms.ValidationError(said) from error
+        return [notify_urls.seal(url) for url in urls]
 
     def clean_agent(self) -> str:
         named: str = self.cleaned_data["agent"].strip()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from runs.accounts import membership
+from runs.accounts import membership, notify_urls
 from runs.chain import entries
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import NotFound
@@ -19,7 +19,9 @@ KEYS = (
     *("context_bytes", "reviewers", "visibility", "members", "tells_runs", "labels_issues"),
     *("github_allow", "due", "remind", "escalate_after", "escalate_to", "on_timeout"),
     *("business_hours", "timezone"),
+    "notify",
 )
+_SEALED = "notify"  # each of these addresses is a secret
 
 
 def find(name: str, *, seen_by: Actor | None) -> Project:
@@ -32,7 +34,7 @@ def find(name: str, *, seen_by: Actor | None) -> Project:
 
 def change(project: Project, values: Mapping[str, object], *, actor: Actor) -> None:
     """Set what was checked before; runs that need not wait any more begin with it."""
-    told = ", ".join(f"{key}={values[key]}" for key in values)
+    told = ", ".join(f"{key}={_open_to_all(key, value)}" for key, value in values.items())
     with transaction.atomic():
         entries.rule(actor, f"project {project.name}: {told}", project=project.name)
         kept = turns.locked(project.pk)
@@ -45,4 +47,12 @@ def change(project: Project, values: Mapping[str, object], *, actor: Actor) -> N
 def shape(project: Project) -> Json:
     """The settings as programs read them."""
     values: Json = {key: getattr(project, key) for key in KEYS}
+    values[_SEALED] = _open_to_all(_SEALED, project.notify)
     return {"name": project.name, **values, "workspace": str(project.folder or "") or None}
+
+
+def _open_to_all(key: str, value: object) -> object:
+    """A value as it may be read by anybody."""
+    if key != _SEALED or not isinstance(value, list):
+        return value
+    return [notify_urls.shown(url) for url in notify_urls.unseal(value)]

@@ -18,11 +18,12 @@ SECRET_SETTINGS = (
     "FABER_GITHUB_APP_KEY",
     "FABER_GITHUB_WEBHOOK_SECRET",
     "FABER_GITHUB_CLIENT_SECRET",
+    "EMAIL_HOST_PASSWORD",
 )
 # A name that ends in * stands for every variable that begins like it.
 SECRET_VARIABLES = (
     *("FABER_SECRET_KEY", "FABER_AUDIT_KEY", "FABER_GITHUB_*", "FABER_DATABASE_URL"),
-    "FABER_NOTIFY_URLS",
+    *("FABER_NOTIFY_URLS", "FABER_EMAIL_URL"),
 )
 SHORTEST_SECRET = 6  # a shorter value would take words out of ordinary text
 # What a token may be made of: text that is cut must not be cut between two of these.

@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from runs.accounts import users
+from runs.accounts import notify_urls, users
 from runs.domain.values.actors import Role
-from runs.models import Project
+from runs.models import AuditEntry, Project
 from tests.commands import Answer, faber
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +67,7 @@ def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
         ["on_timeout", "–"],
         ["business_hours", "–"],
         ["timezone", "–"],
+        ["notify", "–"],
     ]
 
 
@@ -316,3 +317,42 @@ def test_time_that_cannot_be_meant_is_refused(
     assert answer.code == 2
     assert told in answer.err
     assert fresh(project).due == ""
+
+
+def test_addresses_of_notices_are_kept_sealed_and_never_shown(project: Project) -> None:
+    answer = put("notify=json://127.0.0.1/s3cr3t-one,ntfys://ntfy.example.org/s3cr3t-two")
+
+    kept = fresh(project)
+    recorded = " ".join(AuditEntry.objects.values_list("what", flat=True))
+    assert answer.code == 0
+    assert "s3cr3t" not in answer.out + recorded + repr(kept.notify)
+    assert notify_urls.unseal(kept.notify) == (
+        "json://127.0.0.1/s3cr3t-one",
+        "ntfys://ntfy.example.org/s3cr3t-two",
+    )
+    assert "json://…" in answer.out
+    assert "json://…" in recorded
+
+
+def test_other_settings_leave_the_addresses_of_notices_alone(project: Project) -> None:
+    put("notify=json://127.0.0.1/one")
+    put("exclusive=yes")
+    assert len(fresh(project).notify) == 1
+
+    assert put("notify=").code == 0
+    assert fresh(project).notify == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["syslog://", "file:///etc/passwd", "slack://s3cr3t", "s3cr3t", "json://h/?template=/s3cr3t"],
+)
+def test_an_address_that_no_notice_can_go_to_is_refused_without_being_repeated(
+    project: Project, address: str
+) -> None:
+    answer = put(f"notify={address}")
+
+    assert answer.code == 2
+    assert "s3cr3t" not in answer.out + answer.err
+    assert "ddress 1 " in answer.err
+    assert fresh(project).notify == []
