@@ -11,6 +11,7 @@ from django.db import close_old_connections
 
 from faber_site.runtime import processes
 from faber_site.runtime.processes import Process
+from faber_site.runtime.set_back import ClockWatch
 from faber_site.runtime.sweep import sweep
 from runs.jobs import heartbeat, queue
 from runs.jobs.table import Lane
@@ -64,6 +65,7 @@ class Pulse:
         self._next_sweep = time.monotonic()
         self._trouble = ""
         self._lookout = Lookout()
+        self._clock = ClockWatch()
 
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True, name="pulse").start()
@@ -109,6 +111,7 @@ class Pulse:
             self._trouble = ""
 
     def _round(self) -> None:
+        self._clock.catch_up()  # first: a beat may wait for a moment that is not near any more
         if watches := self._watches:
             members = processes.in_session(watches[0].session)
             for watch in watches:

@@ -22,7 +22,7 @@ class Webhook(models.Model):
     received_at = models.DateTimeField(default=timezone.now, db_index=True)
     read_at = models.DateTimeField(null=True, blank=True)
     tries = models.PositiveIntegerField(default=0, db_default=0)
-    try_at = models.DateTimeField(default=timezone.now, db_default=Now())
+    try_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [models.Index(fields=["id"], condition=Q(read_at=None), name="unread_webhooks")]
@@ -55,7 +55,7 @@ class InboundComment(models.Model):
     )
     result = models.TextField(blank=True)
     tries = models.PositiveIntegerField(default=0, db_default=0)  # to act on it, without success
-    try_at = models.DateTimeField(default=timezone.now, db_default=Now())
+    try_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [models.Index(fields=["state", "try_at"], name="comments_to_act_on")]

@@ -17,6 +17,7 @@ from feedback.models import Callback
 from feedback.requests import outbox
 from feedback.requests.request_json import request_shape
 from runs.jobs.table import Job
+from runs.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def call(callback_pk: int) -> None:
 def call_now(callback_pk: int) -> None:
     """Call at once, also what was given up."""
     waiting = Callback.objects.filter(pk=callback_pk, delivered_at=None)
-    waiting.update(is_due=True, next_try_at=timezone.now())
+    waiting.update(is_due=True, next_try_at=clock.now())
     call(callback_pk)
 
 
@@ -83,9 +84,9 @@ def _put_off(callback: Callback, why: str) -> None:
     logger.warning("%s could not be called back: %s.", callback.request.request_id, why)
     failed = callback.attempts + 1
     if failed >= TRIES:
-        _row(callback).update(is_due=False, next_try_at=timezone.now(), last_error=why)
+        _row(callback).update(is_due=False, next_try_at=clock.now(), last_error=why)
         return
-    outbox.put_off(callback, timezone.now() + spread(PAUSES[failed - 1]), why, Job.CALL_BACK)
+    outbox.put_off(callback, clock.now() + spread(PAUSES[failed - 1]), why, Job.CALL_BACK)
 
 
 def _row(callback: Callback) -> QuerySet[Callback]:

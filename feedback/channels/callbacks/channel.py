@@ -1,7 +1,5 @@
 """Notes down which programs want to be called; `calls` calls them, after the commit."""
 
-from django.utils import timezone
-
 from feedback.channels.callbacks import outbound
 from feedback.channels.callbacks.addresses import BadAddress
 from feedback.channels.callbacks.outbound import CallFailed
@@ -11,7 +9,7 @@ from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import AccessToken, Run
+from runs.models import AccessToken, Run, clock
 
 
 def check(url: str, *, place: str = "callback_url") -> None:
@@ -37,7 +35,7 @@ def changed(request: FeedbackRequest) -> None:
     if promised is None or not _is_settled(request):
         return
     still = Callback.objects.filter(pk=promised.pk, is_due=False, delivered_at=None, attempts=0)
-    if still.update(is_due=True, next_try_at=timezone.now()):
+    if still.update(is_due=True, next_try_at=clock.now()):
         queue.enqueue(Job.CALL_BACK, promised.pk)
 
 

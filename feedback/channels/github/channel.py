@@ -2,7 +2,6 @@
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from feedback.channels.github import schedule
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
@@ -12,7 +11,7 @@ from runs.domain.values.status import RequestStatus, RunStatus
 from runs.github import Place
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import Batch, Run
+from runs.models import Batch, Run, clock
 
 
 def opened(request: FeedbackRequest) -> None:
@@ -94,6 +93,6 @@ def _say_again(deliveries: QuerySet[Delivery]) -> None:
     """Have comments brought up to date in place."""
     for pk in list(deliveries.values_list("pk", flat=True)):
         Delivery.objects.filter(pk=pk).update(
-            is_due=True, version=F("version") + 1, attempts=0, next_try_at=timezone.now()
+            is_due=True, version=F("version") + 1, attempts=0, next_try_at=clock.now()
         )
         queue.enqueue(Job.DELIVER, pk)

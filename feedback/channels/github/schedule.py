@@ -13,7 +13,8 @@ from runs.models import clock
 
 # How long a heard comment may wait for its job before the sweep queues another.
 _PATIENCE = timedelta(seconds=10)
-_MARGIN = timedelta(minutes=5)
+# By how much our clock may be ahead of GitHub's, by which comments are asked for.
+_MARGIN = timedelta(minutes=15)
 
 
 def listen_to(repository: str) -> None:

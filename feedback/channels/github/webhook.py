@@ -30,7 +30,7 @@ from runs.domain.values.plain_json import storable
 from runs.github import GitHubError, NotThere, Slowed, Unreachable
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import Project
+from runs.models import Project, clock
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def read_new() -> None:
 
 def due() -> QuerySet[Webhook]:
     """Deliveries that were not read yet, without those whose next try is later."""
-    return Webhook.objects.filter(read_at=None, try_at__lte=timezone.now())
+    return Webhook.objects.filter(read_at=None, try_at__lte=clock.now())
 
 
 def _read(kept: Webhook) -> None:
@@ -132,7 +132,7 @@ def _read(kept: Webhook) -> None:
 def _put_off(kept: Webhook, error: GitHubError) -> None:
     logger.warning("Delivery %s cannot be read now: %s", kept.delivery_id, error)
     wait = min(_SHORTEST_WAIT * 2 ** min(kept.tries, 10), _LONGEST_WAIT)
-    until = timezone.now() + max(wait, timedelta(seconds=error.retry_after or 0))
+    until = clock.now() + max(wait, timedelta(seconds=error.retry_after or 0))
     Webhook.objects.filter(pk=kept.pk).update(tries=F("tries") + 1, try_at=until)
     if isinstance(error, Slowed):
         due().update(try_at=until)

@@ -22,6 +22,8 @@ class Weather:
     hosts: Sequence[Host]
     lease: int
     database: SqliteFile | PostgresServer
+    furthest_jump: int  # seconds
+    longest_lock: float
     wakings: list[float] = field(default_factory=list)
 
 
@@ -111,9 +113,9 @@ class Jump(Fault):
 
     def strike(self, weather: Weather) -> str:
         host = chosen(weather.rng, weather.hosts)
-        # What was stamped ahead of time is due when that time comes.
-        off = weather.rng.randint(4, 8) * weather.lease * weather.rng.choice((1, -1))
-        for seconds in (off, -off, 0):
+        furthest = weather.rng.choice((8 * weather.lease, weather.furthest_jump))
+        off = weather.rng.randint(4 * weather.lease, furthest) * weather.rng.choice((1, -1))
+        for seconds in (off, -off, host.skew):
             if host.clock:
                 host.clock.set_off(seconds)
             wait(weather.rng.uniform(0.5, 1) * weather.lease)

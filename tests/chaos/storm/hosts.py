@@ -21,9 +21,12 @@ class Host:
     name: str
     scratch: Scratch
     clock: WallClock | None = None
+    skew: int = 0  # by which its clock is off when nothing happens to it
     proxy: Proxy | None = None
 
     def start(self) -> None:
+        if self.clock:
+            self.clock.set_off(self.skew)
         ready = self.scratch.start("up")
         if not ready[0].startswith("FABER is ready"):
             raise RuntimeError(f"{self.name} did not start: {self.scratch.log.read_text()[-2000:]}")

@@ -49,8 +49,9 @@ class Lock(Fault):
         if not isinstance(weather.database, SqliteFile):
             raise TypeError("only SQLite can be locked")
         with contextlib.closing(weather.database.locked()):
-            wait(weather.lease * weather.rng.uniform(1, 2.5))
-        return ""
+            seconds = weather.rng.uniform(weather.lease, weather.longest_lock)
+            wait(seconds)
+        return f"for {seconds:.0f} s"
 
 
 class FullDisk(Fault):

@@ -1,4 +1,4 @@
-"""Sites for a storm: one host on SQLite, or two on one PostgreSQL."""
+"""Sites for a storm: one host on SQLite, or two on one PostgreSQL whose clocks differ."""
 
 import json
 import subprocess
@@ -18,6 +18,8 @@ from tests.fake_github import FakeGitHub
 # Short, so that whatever waits for its end is seen in a storm of seconds.
 LEASE = 3
 DISK = "200m"
+# More than a lease, so that a host that went by its own clock would take what the other has.
+SKEWS = {"one": 0, "two": 20}
 KEYS = {
     "FABER_SECRET_KEY": "Zk3-v9Qm_17LwBxTtN0sYcE4uHdRf8ga",
     "FABER_AUDIT_KEY": "ag8fRdHu4EcYs0NtTxBwL71_mQ9v-3kZ",
@@ -69,12 +71,12 @@ def on_postgres(**settings: str) -> Iterator[Scene]:
         database = PostgresServer()
         stack.callback(database.close)
         hosts = []
-        for name in ("one", "two"):
+        for name, skew in SKEWS.items():
             proxy = Proxy(database.socket)
             stack.callback(proxy.close)
             address = f"postgres://postgres@127.0.0.1:{proxy.port}/postgres"
             host = scene.host(name, {"FABER_DATABASE_URL": address, **KEYS, **settings})
-            host.proxy = proxy
+            host.proxy, host.skew = proxy, skew
             hosts.append(host)
         yield scene.ready(tuple(hosts), database)
 

@@ -38,6 +38,8 @@ class Plan:
     runs: int = 1_000_000
     at_once: int = 6
     calm: float = 1.5  # between two faults, at most
+    furthest_jump: int = 8 * LEASE  # of a wall clock, in seconds
+    longest_lock: float = 2.5 * LEASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,8 @@ def blow(scene: Scene, plan: Plan, say: Say) -> Report:
         hosts=scene.hosts,
         lease=LEASE,
         database=scene.database,
+        furthest_jump=plan.furthest_jump,
+        longest_lock=plan.longest_lock,
     )
     sampler = Sampler(scene)
     crowd.begin()

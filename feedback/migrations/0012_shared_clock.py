@@ -1,0 +1,34 @@
+"""Whatever is to be tried later goes by the clock that all hosts share, from its first moment."""
+
+import django.db.models.functions.datetime
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('faber_feedback', '0011_code_changes'),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name='callback',
+            name='next_try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+        migrations.AlterField(
+            model_name='delivery',
+            name='next_try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+        migrations.AlterField(
+            model_name='inboundcomment',
+            name='try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+        migrations.AlterField(
+            model_name='webhook',
+            name='try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+    ]
