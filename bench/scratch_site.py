@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.sites import seed
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -46,6 +48,7 @@ def scratch_site(**settings: str) -> Iterator[Site]:
             "FABER_PORT": str(_free_port()),
             **settings,
         }
+        seed(Path(folder))
         command = [sys.executable, "manage.py", "up"]
         with subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True

@@ -1,6 +1,7 @@
 """One request to GitHub and its answer, with the right credentials; PyGithub is only here."""
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -49,6 +50,26 @@ class GitHubAnswer:
             raise Unreachable("GitHub's answer has another form than expected.") from None
 
 
+class Pace:
+    """Keeps two requests apart, by a clock that nobody can set: PyGithub goes by the other one.
+
+    Whoever asked before the clock was set back would sleep until that moment comes again.
+    """
+
+    def __init__(self) -> None:
+        self._next = self._next_write = time.monotonic()
+
+    def wait_for_turn(self, method: str) -> None:
+        turn = self._next if method == "GET" else max(self._next, self._next_write)
+        time.sleep(max(turn - time.monotonic(), 0))
+
+    def note(self, method: str) -> None:
+        now = time.monotonic()
+        self._next = now + PAUSE
+        if method != "GET":
+            self._next_write = now + PAUSE_BETWEEN_WRITES
+
+
 class Transport:
     """Keeps the connections, and the installation's token of each repository."""
 
@@ -57,6 +78,7 @@ class Transport:
         self._credentials = credentials
         self._seconds = seconds
         self._requesters: dict[str, Requester] = {}
+        self._paces: dict[str, Pace] = {}
 
     def ask(
         self,
@@ -72,12 +94,17 @@ class Transport:
         key = repo.lower() if self._credentials.app_id else _SITE
         if key not in self._requesters:
             self._requesters[key] = self._connect(key)
+        pace = self._paces.setdefault(key, Pace())
+        if self._seconds is None:
+            pace.wait_for_turn(method)
         try:
             return _request(self._requesters[key], method, path, query, body, etag)
         except RefusedCredentials:
             if key:  # a revoked token or another installation: look again next time
                 self._requesters.pop(key, None)
             raise
+        finally:
+            pace.note(method)
 
     def close(self) -> None:
         while self._requesters:
@@ -116,8 +143,8 @@ class Transport:
             timeout=self._seconds or TIMEOUT,
             user_agent="FABER",
             retry=once_more,
-            seconds_between_requests=PAUSE if self._seconds is None else 0,
-            seconds_between_writes=PAUSE_BETWEEN_WRITES,
+            seconds_between_requests=0,
+            seconds_between_writes=0,
         ).requester
 
 

@@ -258,10 +258,11 @@ class Scratch:
 
         return eventually(is_done, within=seconds)
 
-    def keep_a_worker_busy(self, *, seconds: int, then: Path) -> Process:
-        """Queue a job that takes a while and leaves a file; who has it."""
-        told = then.with_suffix(".worker")
-        script = f"echo $PPID > {told}.new; mv {told}.new {told}; sleep {seconds}; touch {then}"
+    def keep_a_worker_busy(self, *, until: Path) -> Process:
+        """Queue a job that lasts until there is a file, and leaves another; who has it."""
+        told = until.with_suffix(".worker")
+        waits = f"until [ -e {until} ]; do sleep 0.1; done; touch {until.with_suffix('.done')}"
+        script = f"echo $PPID > {told}.new; mv {told}.new {told}; {waits}"
         self.queue("subprocess.run", ["sh", "-c", script])
         assert eventually(told.exists, within=15)
         return next(p for p in self.processes() if p.pid == int(told.read_text()))

@@ -30,7 +30,7 @@ SLOW += '; test "$FABER_ATTEMPT" != 1 || exec sleep 600'
 
 @contextmanager
 def working(folder: Path) -> Iterator[Scratch]:
-    with closing(Scratch(folder)) as scratch:
+    with closing(Scratch(folder, {"FABER_LEASE_SECONDS": "4"})) as scratch:
         scratch.start("work")
         yield scratch
 

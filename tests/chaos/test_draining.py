@@ -13,7 +13,7 @@ from tests.chaos.databases import prepared
 from tests.chaos.releases import last_release
 from tests.chaos.scratch import Scratch, eventually
 
-pytestmark = [pytest.mark.chaos, pytest.mark.database, pytest.mark.xdist_group("supervisor")]
+pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
 
 BACK = 60  # a bound, on a busy machine
 
@@ -33,6 +33,7 @@ def is_waited_for(process: subprocess.Popen[str]) -> bool:
     return process.poll() is None
 
 
+@pytest.mark.database
 def test_a_drained_worker_finishes_its_step_and_leaves_the_next_to_others(site: Scratch) -> None:
     work = site.folder.parent
     site.start("work")
@@ -95,6 +96,7 @@ def test_without_workers_there_is_nothing_to_wait_for(site: Scratch) -> None:
     assert drain.returncode == 0
 
 
+@pytest.mark.database
 def test_a_step_of_the_last_release_that_outlasts_the_upgrade_counts_and_runs_once(
     tmp_path: Path,
 ) -> None:

@@ -18,9 +18,10 @@ pytestmark = [pytest.mark.chaos, pytest.mark.database, pytest.mark.xdist_group("
 def test_nothing_is_lost_and_nothing_done_twice(capsys: pytest.CaptureFixture[str]) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6))
     scene_of = {"sqlite": scenes.on_sqlite, "postgresql": scenes.on_postgres}[connection.vendor]
-    with scene_of() as scene:
+    with scene_of(FABER_LEASE_SECONDS="2") as scene:
         faults, missing = faults_for(scene)
-        report = blow(scene, Plan(seed=seed, faults=faults, seconds=0, runs=10, calm=0.5), print)
+        plan = Plan(seed=seed, faults=faults, seconds=0, longest_lock=4, runs=8, calm=0.3)
+        report = blow(scene, plan, print)
     told = "\n".join([*missing, *report.lines()])
 
     assert not report.violations, f"seed {seed}, logs in {scene.folder}\n{told}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from faber_site.runtime import pulse
 from tests.chaos.scratch import Process, Scratch, eventually
 from tests.sites import seed
 
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor")]
 # What the product promises: everything goes on within fifteen seconds, and ends within ten.
 BACK = 15
 ENDED = 10
+PATIENCE = 60  # a bound for what is no promise, on a busy machine
 
 
 @pytest.fixture
@@ -83,20 +85,22 @@ def test_a_cluster_that_acknowledges_nothing_is_replaced(scratch: Scratch) -> No
 @pytest.mark.parametrize("victim", ["sentinel", "workers"])
 def test_a_busy_worker_survives_the_end_of_its_cluster(scratch: Scratch, victim: str) -> None:
     scratch.start("work")
-    busy = scratch.keep_a_worker_busy(seconds=20, then=scratch.folder / "finished")
+    busy = scratch.keep_a_worker_busy(until=scratch.folder / "enough")
 
     for process in [scratch.sentinel()] if victim == "sentinel" else scratch.idle_workers():
         process.kill()
 
     assert scratch.works_within(BACK)
     assert busy.pid in scratch.pids()
-    assert eventually((scratch.folder / "finished").exists, within=30)
+    (scratch.folder / "enough").touch()
+    assert eventually((scratch.folder / "enough.done").exists, within=BACK)
     assert eventually(lambda: busy.pid not in scratch.pids(), within=5)
 
 
 def test_the_step_of_a_killed_worker_is_taken_up_again(scratch: Scratch) -> None:
+    scratch.settings = {"FABER_LEASE_SECONDS": "4"}
     scratch.start("work")
-    scratch.start_run("echo begun >> begun; sleep 4")
+    scratch.start_run("echo begun >> begun; sleep 2")
 
     scratch.worker_of(attempt=1).kill()
 
@@ -126,12 +130,14 @@ def test_a_step_that_was_stopped_goes_on_after_the_next_start(scratch: Scratch) 
 def test_silence_means_nothing_while_all_workers_are_busy(scratch: Scratch) -> None:
     scratch.start("work")
     before = scratch.leader("cluster")
-    for number in range(3):
-        scratch.keep_a_worker_busy(seconds=12, then=scratch.folder / f"finished-{number}")
+    enough = [scratch.folder / f"enough-{number}" for number in range(3)]
+    for each in enough:
+        scratch.keep_a_worker_busy(until=each)
 
-    assert eventually(
-        lambda: all((scratch.folder / f"finished-{n}").exists() for n in range(3)), within=20
-    )
+    # As many looks as make an idle cluster count as stuck, and then some.
+    time.sleep((pulse.PATIENCE + 1) * pulse.INTERVAL)
+    for each in enough:
+        each.touch()
     assert scratch.works_within(BACK)
     assert scratch.leader("cluster") == before
 
@@ -151,7 +157,7 @@ def test_a_taken_port_is_told_in_a_sentence(serving: Scratch, scratch: Scratch) 
 
     second = scratch.run("web")
 
-    assert second.communicate(timeout=BACK)[0] == ""
+    assert second.communicate(timeout=PATIENCE)[0] == ""
     assert second.returncode == 1
     assert scratch.log.read_text() == (
         f"Port {scratch.port} on 127.0.0.1 is taken; stop what uses it or set FABER_PORT.\n"
@@ -208,7 +214,7 @@ def test_asked_twice_it_ends_at_once(scratch: Scratch) -> None:
 def _ended_after(scratch: Scratch, times: int) -> float:
     """How long `faber work` with a busy worker takes to end once it was asked so often."""
     scratch.start("work")
-    scratch.keep_a_worker_busy(seconds=60, then=scratch.folder / f"finished-{times}")
+    scratch.keep_a_worker_busy(until=scratch.folder / f"enough-{times}")
     assert scratch.faber
     for _ in range(times - 1):
         scratch.faber.send_signal(signal.SIGINT)

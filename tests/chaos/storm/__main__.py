@@ -9,7 +9,6 @@ from tests.chaos.storm import scenes
 from tests.chaos.storm.forecast import faults_for
 from tests.chaos.storm.storm import Plan, blow
 
-FURTHEST_JUMP = 600
 LONGEST_LOCK = 40.0
 _SCENES = {"sqlite": scenes.on_sqlite, "postgres": scenes.on_postgres}
 
@@ -36,13 +35,7 @@ def _blow_over(name: str, seconds: float, seed: int) -> bool:
         faults, missing = faults_for(scene)
         for why in missing:
             say(f"SKIPPED: {why}")
-        plan = Plan(
-            seed=seed,
-            faults=faults,
-            seconds=seconds,
-            furthest_jump=FURTHEST_JUMP,
-            longest_lock=LONGEST_LOCK,
-        )
+        plan = Plan(seed=seed, faults=faults, seconds=seconds, longest_lock=LONGEST_LOCK)
         report = blow(scene, plan, say)
     for line in [*report.lines(), ""]:
         say(line)

@@ -78,10 +78,11 @@ class Crowd:
         signs: Path,
         at_once: int,
         most: int,
+        longest: float,
     ) -> None:
         self._api, self._github = api, github
         self._seed, self._folder, self._signs = seed, folder, signs
-        self._at_once, self._most = at_once, most
+        self._at_once, self._most, self._longest = at_once, most, longest
         self._lock = threading.Lock()
         self._ends = threading.Event()  # no more runs are started
         self._gone = threading.Event()
@@ -145,7 +146,7 @@ class Crowd:
     def _workflow(self, rng: random.Random) -> Json:
         def step(name: str, **fields: object) -> Json:
             # Mostly short, now and then longer than a lease.
-            seconds = rng.choice((0.4, 0.4, 1, 1, 2, 8))
+            seconds = rng.choice((0.4, 0.4, 1, 1, 2, self._longest))
             return {"id": name, "run": witness.script(self._signs, seconds=seconds), **fields}
 
         asks = {"requires_approval": True, "approval_type": "review"}

@@ -12,6 +12,7 @@ from tests.chaos.storm.database import PostgresServer, SqliteFile
 from tests.chaos.storm.hosts import Host, chosen, continue_all, uptime, wait
 
 PATIENCE = 30.0
+FURTHEST_JUMP = 600  # seconds, either way
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,8 +23,7 @@ class Weather:
     hosts: Sequence[Host]
     lease: int
     database: SqliteFile | PostgresServer
-    furthest_jump: int  # seconds
-    longest_lock: float
+    longest_lock: float  # seconds
     wakings: list[float] = field(default_factory=list)
 
 
@@ -113,7 +113,7 @@ class Jump(Fault):
 
     def strike(self, weather: Weather) -> str:
         host = chosen(weather.rng, weather.hosts)
-        furthest = weather.rng.choice((8 * weather.lease, weather.furthest_jump))
+        furthest = weather.rng.choice((8 * weather.lease, FURTHEST_JUMP))
         off = weather.rng.randint(4 * weather.lease, furthest) * weather.rng.choice((1, -1))
         for seconds in (off, -off, host.skew):
             if host.clock:

@@ -36,6 +36,7 @@ class Scene:
     github: FakeGitHub
     token: str
     has_own_disk: bool
+    lease: int  # seconds
 
     @property
     def work(self) -> Path:
@@ -122,6 +123,7 @@ class _Scene:
             github=self._github,
             token=json.loads(printed)["token"],
             has_own_disk=self._has_own_disk,
+            lease=int(hosts[0].scratch.settings["FABER_LEASE_SECONDS"]),
         )
 
     def _mounted(self, data: Path) -> bool:

@@ -19,7 +19,7 @@ from tests.chaos.storm.client import Api, Crowd, marks_on
 from tests.chaos.storm.faults import Fault, Weather
 from tests.chaos.storm.history import History
 from tests.chaos.storm.judge import Violation
-from tests.chaos.storm.scenes import LEASE, Scene
+from tests.chaos.storm.scenes import Scene
 
 # After this nothing that has not come to rest ever will.
 GIVE_UP = 120.0
@@ -35,11 +35,10 @@ class Plan:
     seed: int
     faults: Sequence[Fault]
     seconds: float  # of faults; each strikes once at least
+    longest_lock: float  # of SQLite, in seconds
     runs: int = 1_000_000
     at_once: int = 6
     calm: float = 1.5  # between two faults, at most
-    furthest_jump: int = 8 * LEASE  # of a wall clock, in seconds
-    longest_lock: float = 2.5 * LEASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +81,13 @@ def blow(scene: Scene, plan: Plan, say: Say) -> Report:
         signs=scene.signs,
         at_once=plan.at_once,
         most=plan.runs,
+        longest=2.5 * scene.lease,
     )
     weather = Weather(
         rng=random.Random(plan.seed),  # noqa: S311
         hosts=scene.hosts,
-        lease=LEASE,
+        lease=scene.lease,
         database=scene.database,
-        furthest_jump=plan.furthest_jump,
         longest_lock=plan.longest_lock,
     )
     sampler = Sampler(scene)

@@ -14,7 +14,8 @@ import requests
 
 from bench.scratch_site import ROOT, Site, scratch_site
 
-pytestmark = pytest.mark.chaos  # starts real processes
+# Starts real processes, once for all of them.
+pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("sign in")]
 
 
 class _GitHub(BaseHTTPRequestHandler):

@@ -12,7 +12,7 @@ from tests import sites
 from tests.commands import shell
 from tests.terminal import Terminal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("turns")]
 
 
 @pytest.fixture(scope="module")
