@@ -1,7 +1,7 @@
 """A clock that is set back keeps nothing waiting for the moment at which it was set."""
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import OperationalError, connection
@@ -27,7 +27,7 @@ def turn(monkeypatch: pytest.MonkeyPatch, by: timedelta) -> None:
     monkeypatch.setattr(time, "time", lambda: wrong)
 
 
-def stamped(moment: object) -> tuple[Delivery, InboundComment, Webhook]:
+def stamped(moment: datetime) -> tuple[Delivery, InboundComment, Webhook]:
     """What somebody noted whose clock was ahead."""
     said = Delivery.objects.create(mark="m", repository="acme/app", issue=1, next_try_at=moment)
     heard = InboundComment.objects.create(
