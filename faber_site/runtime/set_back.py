@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db import connection, transaction
 from django.db.models import F, Model, QuerySet
 
-from feedback.models import Callback, Delivery, InboundComment, Webhook
+from feedback.models import InboundComment, Outgoing, Webhook, WebhookEndpoint
 from runs.jobs import queue
 from runs.models import clock
 
@@ -47,8 +47,9 @@ def bring_forward(by: timedelta) -> None:
 
 
 def _waiting() -> Iterator[tuple[QuerySet[Model], str]]:
-    yield Delivery.objects.filter(is_due=True), "next_try_at"
-    yield Callback.objects.filter(is_due=True), "next_try_at"
+    for outgoing in Outgoing.__subclasses__():
+        yield outgoing._default_manager.filter(is_due=True), "next_try_at"
+    yield WebhookEndpoint.objects.all(), "retry_at"
     yield Webhook.objects.filter(read_at=None), "try_at"
     yield InboundComment.objects.all(), "try_at"
 

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from feedback.models.outgoing import Outgoing
@@ -23,7 +24,7 @@ class WebhookEndpoint(models.Model):
     rotated_at = models.DateTimeField(null=True, blank=True)
     # A receiver that is down is left alone for a while, whatever else there is to tell it.
     failures = models.PositiveIntegerField(default=0)  # in a row
-    retry_at = models.DateTimeField(default=timezone.now)
+    retry_at = models.DateTimeField(db_default=Now())
     disabled_at = models.DateTimeField(null=True, blank=True)  # it answered 410
 
     def __str__(self) -> str:

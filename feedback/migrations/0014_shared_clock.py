@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0011_code_changes'),
+        ('faber_feedback', '0013_webhooks'),
     ]
 
     operations = [
@@ -29,6 +29,16 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='webhook',
             name='try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+        migrations.AlterField(
+            model_name='webhookdelivery',
+            name='next_try_at',
+            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+        ),
+        migrations.AlterField(
+            model_name='webhookendpoint',
+            name='retry_at',
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
         ),
     ]
