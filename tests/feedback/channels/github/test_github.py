@@ -313,7 +313,10 @@ def test_a_comment_that_cannot_be_posted_hurts_nobody_and_is_told(
 
     asked = f.pending(f.fresh(run))
     client.force_login(users.create("rita", role=Role.REVIEWER))
-    assert "could not be posted" in client.get(f"/requests/{asked.request_id}/").content.decode()
+    assert (
+        "Could not post the comment"
+        in client.get(f"/requests/{asked.request_id}/").content.decode()
+    )
     Delivery.objects.update(created_at=timezone.now() - timedelta(minutes=5))
     assert any(asked.request_id in found.what for found in diagnosis.findings())
 
