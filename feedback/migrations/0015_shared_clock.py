@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0013_webhooks'),
+        ('faber_feedback', '0014_overrides'),
     ]
 
     operations = [
