@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
@@ -161,12 +161,17 @@ class RemarkForm(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(data, auto_id="remark-%s", **options)
         self.fields["body"].label = f"Comment on {self.where}"
+        if self._given("side") == ReviewComment.Side.OLD:  # what is gone cannot be replaced
+            kind = cast("forms.ChoiceField", self.fields["kind"])
+            kind.choices = [each for each in KINDS if each[0] != ItemKind.SUGGESTION]
+
+    def _given(self, name: str) -> Any:
+        return (self.data if self.is_bound else self.initial).get(name)
 
     @property
     def where(self) -> str:
-        given = self.data if self.is_bound else self.initial
-        first, last = given.get("line"), given.get("end_line")
-        old = "old " if given.get("side") == ReviewComment.Side.OLD else ""
+        first, last = self._given("line"), self._given("end_line")
+        old = "old " if self._given("side") == ReviewComment.Side.OLD else ""
         if not last or str(last) == str(first):
             return f"{old}line {first}"
         return f"{old}lines {first}–{last}"

@@ -12,11 +12,10 @@ from feedback.desk.code import code_lines
 from feedback.models import Draft, FeedbackRequest, FeedbackResponse, ReviewComment
 from feedback.requests import answers, edits, shown
 from feedback.requests.answers import Words
-from feedback.requests.edits import Edit
+from feedback.requests.edits import Edit, Editable
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import InvalidAnswer, NotFound, Refused
 from runs.domain.values.status import RequestStatus
-from runs.models import Artifact
 
 MOST_REMARKS = 500
 LONGEST_REMARK = 10_000
@@ -141,17 +140,18 @@ def edits_of(asked: FeedbackRequest, remarks: Iterable[ReviewComment]) -> list[E
     for remark in remarks:
         if remark.is_edit:
             by_path.setdefault(remark.path, []).append(remark)
-    files = edits.editable(asked)
+    files = edits.editable(asked, by_path)
+    for path in by_path.keys() - files.keys():
+        raise edits.refusal(asked, path)
     return [
         Edit(path=path, content=_carried_out(files[path], suggestions))
         for path, suggestions in by_path.items()
-        if path in files
     ]
 
 
-def _carried_out(artifact: Artifact, suggestions: Sequence[ReviewComment]) -> str:
+def _carried_out(file: Editable, suggestions: Sequence[ReviewComment]) -> str:
     """From the last line up, so that the numbers of the lines above stay what they were."""
-    lines = [f"{line}\n" for line in artifact.lines]
+    lines = file.lines
     last = len(lines) + 1
     for suggestion in sorted(suggestions, key=lambda each: each.line, reverse=True):
         if suggestion.end_line >= last:
@@ -159,9 +159,18 @@ def _carried_out(artifact: Artifact, suggestions: Sequence[ReviewComment]) -> st
                 f"Two suggestions are about {suggestion.path} line {suggestion.end_line}; keep one."
             )
         last = suggestion.line
-        new = suggestion.replacement
-        lines[suggestion.line - 1 : suggestion.end_line] = [f"{new}\n"] if new else []
+        replaced = slice(suggestion.line - 1, suggestion.end_line)
+        lines[replaced] = _in_place_of(lines[replaced], suggestion.replacement)
     return "".join(lines)
+
+
+def _in_place_of(lines: Sequence[str], text: str) -> list[str]:
+    """The text with the line ends that were there; no text, no lines."""
+    if not text:
+        return []
+    end = lines[-1][len(lines[-1].rstrip("\r\n")) :]
+    between = end or "\n"
+    return [text.replace("\n", between) + end]
 
 
 def _items(remarks: Iterable[ReviewComment]) -> list[dict[str, object]]:

@@ -53,8 +53,13 @@ class ReviewComment(models.Model):
 
     @property
     def is_edit(self) -> bool:
-        """Whether approving can carry it out; lines of the code changes are the agent's to edit."""
-        return self.is_suggestion and not self.side
+        """Whether approving can carry it out: lines that are gone cannot be replaced."""
+        return self.is_suggestion and self.side != self.Side.OLD
+
+    @property
+    def said(self) -> str:
+        """What it says beside its lines; a suggestion may speak for itself."""
+        return self.body or (self.replacement if self.is_suggestion else "") or "Delete this"
 
     @property
     def is_suggestion(self) -> bool:

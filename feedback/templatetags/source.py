@@ -48,8 +48,7 @@ def _item(line: SourceLine, query: str, field: str) -> str:
 
 
 def _remark(remark: ReviewComment) -> SafeString:
-    said = remark.body or (remark.replacement if remark.is_suggestion else "") or "Delete this"
-    return format_html(_REMARK, remark.pk, remark.kind, remark.get_kind_display(), said)
+    return format_html(_REMARK, remark.pk, remark.kind, remark.get_kind_display(), remark.said)
 
 
 def _field(context: RequestContext, shown: Exhibit, desk: Any) -> str:

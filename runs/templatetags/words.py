@@ -19,7 +19,7 @@ from runs.domain.values.questions import FeedbackType, ItemKind
 register = template.Library()
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-_MOMENT = '<time datetime="{}" title="{}">{}</time>'
+_MOMENT = '<time datetime="{}" title="{}" data-exact>{}</time>'
 _AGE = '<time datetime="{}" title="{}" data-ago>{}</time>'
 
 # How an answer is told once it was given: before the title of its request.
@@ -46,6 +46,7 @@ def ago(moment: datetime | str | None) -> SafeString | str:
 
 @register.simple_tag
 def at(moment: datetime | str | None) -> SafeString | str:
+    """When exactly; app.js shows it in the reader's zone, with UTC behind it."""
     when = _read(moment)
     return format_html(_MOMENT, _machine(when), _exact(when), _exact(when)) if when else ""
 

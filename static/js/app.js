@@ -14,14 +14,22 @@
     return null;
   };
 
-  const refreshAges = () => {
+  // Times in the reader's zone; the server's own, in UTC, stays behind them.
+  const DAY = { day: "numeric", month: "short", year: "numeric" };
+  const asDay = new Intl.DateTimeFormat("en-GB", DAY);
+  const asMoment = new Intl.DateTimeFormat("en-GB", { ...DAY, hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+  const refreshTimes = () => {
     const now = Date.now();
-    for (const time of document.querySelectorAll("time[data-ago]")) {
-      const words = age(Date.parse(time.dateTime), now);
-      if (words && time.textContent !== words) time.textContent = words;
+    for (const time of document.querySelectorAll("time[data-ago], time[data-exact]")) {
+      const then = Date.parse(time.dateTime);
+      const words = time.hasAttribute("data-exact") ? asMoment.format(then) : age(then, now) ?? asDay.format(then);
+      if (time.textContent !== words) time.textContent = words;
     }
   };
-  setInterval(refreshAges, 15000);
+  refreshTimes();
+  setInterval(refreshTimes, 15000);
+  for (const name of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(name, refreshTimes);
 
   const toast = document.getElementById("toast");
   let hiding;

@@ -22,27 +22,42 @@
 
   const width = (place) => (place.closest("[data-split]") ? 4 : 3);
 
+  // A row that holds nothing any more goes.
   const tidy = () => {
     for (const cell of document.querySelectorAll("#changes .code-note > td:empty")) cell.parentElement.remove();
   };
+
+  const placeAt = (path, side, line) => tab()?.querySelector(`.change[data-path="${CSS.escape(path)}"]`)
+    ?.querySelector(`[data-side="${side}"][data-at="${line}"]`) ?? null;
+
+  // A selection may span lines of one side; what it replaces is read from the page.
+  const textOf = (path, line, end) => {
+    const lines = [];
+    for (let at = Number(line); at <= Number(end || line); at += 1) {
+      lines.push(placeAt(path, "new", at)?.querySelector("code")?.textContent ?? "");
+    }
+    return lines.join("\n");
+  };
+
+  Comments.findIn(({ path, side, line, end_line: end }) => {
+    const place = side ? placeAt(path, side, end || line) : null;
+    return place && {
+      element: place,
+      put: (form) => row(place, width(place)).append(form),
+      opener: place.querySelector(".add"),
+      lines: () => textOf(path, line, end),
+    };
+  });
 
   document.addEventListener("click", (event) => {
     const add = event.target.closest?.("#changes .add");
     if (!add || !tab().dataset.remarks) return;
     event.preventDefault();
-    document.getElementById("remark-form")?.remove();
+    const { side, at: line } = add.closest("[data-at]").dataset;
+    const { path } = add.closest(".change").dataset;
+    const fields = { path, revision: "", side, line, end_line: line };
+    Comments.write(fields, Comments.placeOf(fields));
     tidy();
-    const place = add.closest("[data-at]");
-    const slot = document.createElement("div");
-    row(place, width(place)).append(slot);
-    const query = new URLSearchParams({
-      path: place.closest(".change").dataset.path, side: place.dataset.side, line: place.dataset.at,
-    });
-    htmx.ajax("GET", `${tab().dataset.remarks}?${query}`, { target: slot, swap: "outerHTML" }).then(() => {
-      const form = document.getElementById("remark-form");
-      form?.querySelectorAll("[data-close][hidden]").forEach((button) => { button.hidden = false; });
-      form?.querySelector("textarea")?.focus();
-    });
   });
 
   // The list beside the decision is the truth; what stands beside lines follows it.
@@ -55,8 +70,7 @@
     }
     for (const remark of listed) {
       const id = remark.id.slice(7);
-      const file = tab().querySelector(`.change[data-path="${CSS.escape(remark.dataset.path)}"]`);
-      const place = file?.querySelector(`[data-side="${remark.dataset.side}"][data-at="${remark.dataset.end}"]`);
+      const place = placeAt(remark.dataset.path, remark.dataset.side, remark.dataset.end);
       if (!place) continue;
       let note = tab().querySelector(`.inline-remark[data-remark="${id}"]`);
       if (!note) {
@@ -66,8 +80,7 @@
         note.dataset.remark = id;
         row(place, width(place)).append(note);
       }
-      const kind = remark.querySelector(".tag"), body = remark.querySelector(".remark-body");
-      if (kind && body) note.replaceChildren(kind.cloneNode(true), ` ${body.textContent}`);
+      Comments.tellIn(note, remark);
     }
     tidy();
   };

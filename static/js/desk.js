@@ -1,5 +1,5 @@
 // Comfort at the desk: comments beside their lines, a countdown, keys. Answers never need it.
-(() => {
+window.Comments = (() => {
   "use strict";
 
   const MOST_AT_ONCE = 200; // blocks that get their control at once; later ones when they are near
@@ -16,6 +16,7 @@
     button.textContent = "+";
     button.setAttribute("aria-label", `Comment on line ${line}`);
     button.dataset.at = line;
+    button.tabIndex = -1; // reading.js makes one of them a stop
     return button;
   };
 
@@ -87,7 +88,7 @@
     }
     for (const block of shown.querySelectorAll("[data-remarked]")) delete block.dataset.remarked;
     for (const remark of listed) {
-      if (remark.dataset.path !== shown.dataset.path) continue;
+      if (remark.dataset.side || remark.dataset.path !== shown.dataset.path) continue;
       const block = blockAt(Number(remark.dataset.end));
       if (!block) continue;
       block.dataset.remarked = "";
@@ -100,10 +101,14 @@
         note.dataset.remark = id;
         beside(block, note);
       }
-      const kind = remark.querySelector(".tag"), body = remark.querySelector(".remark-body");
-      const text = body?.textContent || remark.querySelector(".suggested")?.textContent.trim();
-      if (kind && text) note.replaceChildren(kind.cloneNode(true), ` ${text}`);
+      tellIn(note, remark);
     }
+  };
+
+  const tellIn = (note, remark) => {
+    const kind = remark.querySelector(".tag"), body = remark.querySelector(".remark-body");
+    const text = body?.textContent || remark.querySelector(".suggested")?.textContent.trim();
+    if (kind && text) note.replaceChildren(kind.cloneNode(true), ` ${text}`);
   };
 
   // After the block, where that is allowed; inside an item or a cell otherwise.
@@ -121,7 +126,12 @@
   const isSuggestion = (form) => form.elements.kind.value === "suggestion";
   const isWritten = (form) => Boolean(form.elements.body.value.trim())
     || (isSuggestion(form) && form.elements.replacement.value !== (form.dataset.lines ?? ""));
-  const addControl = (line) => file()?.querySelector(`.add[aria-label="Comment on line ${line}"]`);
+
+  // Where a comment can be written. Each finder turns the fields of its form into a place, if that
+  // is on the page: { element, put(form), opener, lines() }. The code changes add their own.
+  const finders = [];
+  const placeOf = (fields) => finders.map((find) => find(fields)).find(Boolean) ?? null;
+  const places = new WeakMap(); // of the forms that are open
 
   const begunIn = (form) => {
     if (!isWritten(form)) return "";
@@ -140,12 +150,12 @@
   const closeForm = ({ back = true } = {}) => {
     const form = openForm();
     if (!form) return;
-    const place = form.dataset.remark
-      ? document.querySelector(`#remark-${form.dataset.remark} a.link`) : addControl(form.elements.line.value);
+    const opener = form.dataset.remark ? document.querySelector(`#remark-${form.dataset.remark} a.link`)
+      : (places.get(form) ?? placeOf(Object.fromEntries(new FormData(form))))?.opener;
     form.closest(".is-edited")?.classList.remove("is-edited");
     form.remove();
     showBegun();
-    if (back) place?.focus();
+    if (back) opener?.focus();
   };
 
   const discardForm = () => {
@@ -182,12 +192,17 @@
     return texts.get(address);
   };
 
-  const offerLines = async (form) => {
+  const linesOfFile = async (line, end) => {
     const address = file()?.querySelector("[data-copy]")?.dataset.copy;
-    const { line, end_line: end, replacement } = form.elements;
-    if (!isSuggestion(form) || replacement.value || form.dataset.lines || !line || !address) return;
-    const lines = (await textOf(address)).replaceAll("\r\n", "\n").split("\n");
-    form.dataset.lines = lines.slice(Number(line.value) - 1, Number(end.value || line.value)).join("\n");
+    const lines = address ? (await textOf(address)).replaceAll("\r\n", "\n").split("\n") : [];
+    return lines.slice(line - 1, end).join("\n");
+  };
+
+  const offerLines = async (form) => {
+    const { replacement } = form.elements;
+    const place = places.get(form);
+    if (!isSuggestion(form) || replacement.value || form.dataset.lines || !place) return;
+    form.dataset.lines = await place.lines();
     if (!replacement.value) replacement.value = form.dataset.lines;
   };
 
@@ -201,21 +216,43 @@
     showBegun();
   };
 
-  const spoken = (line, end) => (Number(line) === Number(end || line) ? `line ${line}` : `lines ${line}–${end}`);
+  const spoken = (line, end, side = "") => {
+    const old = side === "old" ? "old " : "";
+    return Number(line) === Number(end || line) ? `${old}line ${line}` : `${old}lines ${line}–${end}`;
+  };
 
-  const write = (line, end, block, quote = "", begun = null) => {
-    const shown = file();
+  const isThere = (begun, wanted) => !begun.remark && ["path", "side", "line", "end_line"]
+    .every((name) => String(begun[name] || (name === "end_line" ? begun.line : "")) === String(wanted[name] ?? ""));
+
+  const write = (fields, place, begun = null) => {
     closeForm({ back: false });
     const form = formFrom("remark-template");
-    if (!form || !block) return;
-    begun ??= Drafts.begun().find(({ fields }) => !fields.remark && fields.path === shown.dataset.path
-      && Number(fields.line) === line && Number(fields.end_line || fields.line) === end) ?? null;
-    put(form, { path: shown.dataset.path, revision: shown.dataset.revision, line, end_line: end, quote: quote.slice(0, 1000) });
+    if (!form || !place) return;
+    begun ??= Drafts.begun().find((one) => isThere(one.fields, fields)) ?? null;
+    put(form, fields);
+    // Only what is there now can be replaced.
+    if (fields.side === "old") form.querySelector('[name="kind"][value="suggestion"]').closest("div").remove();
     if (begun) put(form, { ...begun.fields, begun: begun.name });
-    form.querySelector("label[for]").textContent = `Comment on ${spoken(line, end)}`;
-    beside(block, form);
+    form.querySelector("label[for]").textContent = `Comment on ${spoken(fields.line, fields.end_line, fields.side)}`;
+    places.set(form, place);
+    place.put(form);
     open(form);
   };
+
+  const inFile = (line, end, block) => ({
+    element: block,
+    put: (form) => beside(block, form),
+    opener: file().querySelector(`.add[aria-label="Comment on line ${line}"]`),
+    lines: () => linesOfFile(line, end),
+  });
+  const writeInFile = (line, end, block, quote = "") => {
+    const { path, revision } = file().dataset;
+    write({ path, revision, side: "", line, end_line: end, quote: quote.slice(0, 1000) }, inFile(line, end, block));
+  };
+  finders.push(({ path, side, line, end_line: end }) => {
+    const block = !side && file()?.dataset.path === path ? blockAt(Number(end || line)) : null;
+    return block && inFile(Number(line), Number(end || line), block);
+  });
 
   const edit = (remark, begun = null) => {
     closeForm({ back: false });
@@ -223,7 +260,7 @@
     const pk = remark.id.slice(7);
     begun ??= Drafts.begun().find(({ fields }) => fields.remark === pk) ?? null;
     form.dataset.remark = pk;
-    form.querySelector("label[for]").textContent = `Comment on ${spoken(remark.dataset.line, remark.dataset.end)}`;
+    form.querySelector("label[for]").textContent = `Comment on ${spoken(remark.dataset.line, remark.dataset.end, remark.dataset.side)}`;
     put(form, {
       body: remark.querySelector(".remark-body").textContent,
       kind: remark.querySelector(".tag").dataset.kind,
@@ -249,17 +286,20 @@
 
   const goOn = ({ name, fields }) => {
     const remark = fields.remark && document.getElementById(`remark-${fields.remark}`);
-    const shown = file();
-    const line = Number(fields.line), end = Number(fields.end_line || fields.line);
+    const { path, side, line } = fields;
+    const place = placeOf(fields);
     if (remark) edit(remark, { name, fields });
-    else if (shown?.dataset.path === fields.path && blockAt(end)) write(line, end, blockAt(end), fields.quote, { name, fields });
-    else location.assign(`?${new URLSearchParams({ view: "source", file: fields.path, line: fields.line })}#L${fields.line}`);
+    else if (place) write({ ...fields, end_line: fields.end_line || line }, place, { name, fields });
+    else if (side) location.assign(`?${new URLSearchParams({ tab: "changes", path, side, line })}#changes`);
+    else location.assign(`?${new URLSearchParams({ view: "source", file: path, line })}#L${line}`);
   };
 
   const begunItem = (begun) => {
     const { name, fields } = begun;
     const remark = fields.remark && document.getElementById(`remark-${fields.remark}`);
-    const where = fields.remark ? spoken(remark?.dataset.line ?? "?", remark?.dataset.end) : spoken(fields.line, fields.end_line);
+    const where = fields.remark
+      ? spoken(remark?.dataset.line ?? "?", remark?.dataset.end, remark?.dataset.side)
+      : spoken(fields.line, fields.end_line, fields.side);
     const item = document.createElement("li");
     item.className = "remark";
     const place = document.createElement("p");
@@ -287,10 +327,9 @@
     section.hidden = closed.length === 0;
     section.querySelector(".badge").textContent = closed.length;
     section.querySelector("ol").replaceChildren(...closed.map(begunItem));
-    for (const block of file()?.querySelectorAll("[data-begun]") ?? []) delete block.dataset.begun;
+    for (const block of document.querySelectorAll("#shown [data-begun]")) delete block.dataset.begun;
     for (const { fields } of closed) {
-      if (fields.remark || fields.path !== file()?.dataset.path) continue;
-      const block = blockAt(Number(fields.end_line || fields.line));
+      const block = fields.remark ? null : placeOf(fields)?.element;
       if (block) block.dataset.begun = "";
     }
   };
@@ -311,7 +350,7 @@
     if (add && file()?.dataset.remarks) {
       event.preventDefault();
       const line = Number(add.dataset.at ?? add.getAttribute("aria-label").match(/\d+/)[0]);
-      write(line, line, add.closest("[data-line]"));
+      writeInFile(line, line, add.closest("[data-line]"));
     } else if (change) {
       event.preventDefault();
       edit(change.closest(".remark"));
@@ -346,7 +385,7 @@
     offer.textContent = line === end ? `Comment on line ${line}` : `Comment on lines ${line}–${end}`;
     const quote = String(selection);
     offer.addEventListener("pointerdown", (event) => event.preventDefault());
-    offer.addEventListener("click", () => { withdraw(); selection.removeAllRanges(); write(line, end, to, quote); });
+    offer.addEventListener("click", () => { withdraw(); selection.removeAllRanges(); writeInFile(line, end, to, quote); });
     document.body.append(offer);
     // Attributes of the element's own style are scripts' business; the policy forbids only markup.
     offer.style.left = `${Math.max(8, place.left + scrollX)}px`;
@@ -467,4 +506,6 @@
     if (["desk", "content"].includes(event.detail.target?.id)) Drafts.begin();
     refresh(event);
   });
+
+  return { write, placeOf, tellIn, findIn: (finder) => finders.push(finder) };
 })();

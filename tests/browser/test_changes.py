@@ -88,3 +88,80 @@ def test_without_scripts_lines_are_read_and_commented_on(
     page.get_by_role("button", name="Add comment").click()
 
     expect(page.get_by_role("note")).to_contain_text("Typed without scripts.")
+
+
+def test_a_suggestion_on_code_begins_with_its_lines_and_is_applied_by_approving(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    run = reviewed(repository)
+    page = open_as()
+    page.goto(f"/requests/{f.pending(run).request_id}/?tab=changes")
+    changes = page.get_by_role("region", name="Code changes")
+
+    changes.get_by_role("link", name="Comment on old line 60").dispatch_event("click")
+    expect(page.get_by_label("Suggestion")).to_have_count(0)
+    page.keyboard.press("Escape")
+    changes.get_by_role("link", name="Comment on line 60", exact=True).dispatch_event("click")
+    page.get_by_label("Suggestion").check()
+    field = page.get_by_label("Replace these lines with")
+    expect(field).to_have_value("line_60 = sum(range(60))")
+    field.fill("line_60 = 60 * 59 // 2")
+    page.get_by_role("button", name="Add comment").click()
+    expect(changes.get_by_role("note")).to_contain_text("line_60 = 60 * 59 // 2")
+    page.get_by_role("button", name="Approve with edits").click()
+
+    expect(page.get_by_text("rita chose Approve")).to_be_visible()
+    text = (repository.folder / "src/long.py").read_text()
+    assert text.split("\n")[58:61] == ["line_59 = 59", "line_60 = 60 * 59 // 2", "line_61 = 61"]
+
+
+def test_a_comment_on_code_that_was_begun_is_kept_and_continued(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    run = reviewed(repository)
+    page = open_as()
+    page.goto(f"/requests/{f.pending(run).request_id}/?tab=changes")
+    changes = page.get_by_role("region", name="Code changes")
+
+    changes.get_by_role("link", name="Comment on line 60", exact=True).dispatch_event("click")
+    page.keyboard.type("Why a sum")
+    page.keyboard.press("Escape")
+    expect(changes.get_by_role("link", name="Comment on line 60", exact=True)).to_be_focused()
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Continue the comment on line 60").click()
+
+    expect(page.get_by_role("textbox", name="Comment on line 60")).to_have_value("Why a sum")
+
+
+def test_keys_go_from_change_to_change_and_all_lines_are_one_tab_stop(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    run = reviewed(repository)
+    page = open_as()
+    page.goto(f"/requests/{f.pending(run).request_id}/?tab=changes")
+    page.wait_for_load_state()
+    changes = page.get_by_role("region", name="Code changes")
+    assert changes.locator(".add:not([tabindex='-1'])").count() == 1
+
+    page.keyboard.press("j")
+    expect(changes.locator("#c0-old-1 .add")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(changes.locator("#c0-old-2 .add")).to_be_focused()
+    page.keyboard.press("j")
+    closed = changes.locator(".change[data-path='package-lock.json']")
+    expect(closed.locator("summary")).to_be_focused()
+    expect(closed.locator(".code-line")).to_contain_text("locked")
+    page.keyboard.press("j")
+    expect(closed.locator(".add")).to_be_focused()
+    page.keyboard.press("j")
+    focused = changes.get_by_role("link", name="Comment on old line 60")
+    expect(focused).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Comment on old line 60")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    expect(closed.locator(".add")).to_be_focused()
+
+    page.keyboard.press("d")
+    expect(page.get_by_role("heading", name="Your decision")).to_be_focused()

@@ -170,7 +170,7 @@ def _beside(options: LineOptions, places: Iterable[Line]) -> str:
 
 
 def note(remark: ReviewComment) -> SafeString:
-    return format_html(_NOTE, remark.pk, remark.kind, remark.get_kind_display(), remark.body)
+    return format_html(_NOTE, remark.pk, remark.kind, remark.get_kind_display(), remark.said)
 
 
 def _code(row: CodeRow, colours: Colours) -> str:

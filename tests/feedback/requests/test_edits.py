@@ -10,8 +10,12 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.answers import Words, respond
 from feedback.requests.edits import Edit
 from runs.domain.values.errors import InvalidAnswer
+from runs.engine.files import artifacts
+from runs.engine.files.artifacts import FoundFile
 from runs.models import Run
+from runs.workspaces import edited
 from tests import factories as f
+from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,3 +133,59 @@ def test_edits_wait_out_the_undo_time(
 
     assert (tmp_path / "list.md").read_text() == before
     assert asked.run.revisions.count() == 1
+
+
+# Code changes
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> FeedbackRequest:
+    repository = Repository(tmp_path / "app")
+    repository.write("src/new.py", "first = 1\r\nsecond = 2\r\n")
+    repository.write("picture.bin", "\0")
+    return f.pending(reviewed(repository))
+
+
+def test_a_changed_file_can_be_edited_and_both_versions_are_kept(
+    code: FeedbackRequest, tmp_path: Path
+) -> None:
+    approve(code, Edit(path="src/new.py", content="first = 1\n"))
+
+    assert (tmp_path / "app/src/new.py").read_bytes() == b"first = 1\n"
+    kept = code.run.revisions.filter(path="src/new.py").order_by("revision")
+    assert [bytes(each.content) for each in kept] == [
+        b"first = 1\r\nsecond = 2\r\n",
+        b"first = 1\n",
+    ]
+    attempt = code.run.attempts.latest("pk")
+    assert attempt.feedback
+    assert attempt.feedback["edits"][0]["revision"] == 2
+
+
+def test_a_changed_file_that_is_no_text_or_not_changed_cannot_be_edited(
+    code: FeedbackRequest,
+) -> None:
+    for path in ("picture.bin", "app.py", "../app.py"):
+        with pytest.raises(InvalidAnswer, match="Files to edit: the changed files"):
+            approve(code, Edit(path=path, content="x"))
+
+
+def test_code_below_the_top_of_its_repository_is_edited_in_its_place(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "app")
+    repository.write("service/inner.py", "first = 1\n")
+    repository.write("outside.py", "first = 1\n")
+    run = f.started(f.five_steps(), repository.folder / "service")
+    kept = [
+        FoundFile(path=path, content=b"first = 1\n") for path in ("service/inner.py", "outside.py")
+    ]
+    assert run.unit
+    artifacts.keep_changed(run, run.unit, kept)
+    own = [FoundFile(path=file.path, content=b"second = 2\n") for file in kept]
+    artifacts.keep_changed(run, run.unit, own)
+    told = [{"path": each.path, "shown": 1, "revision": 2, "of": edited.REPOSITORY} for each in own]
+
+    with pytest.raises(OSError, match=r"outside\.py is outside the workspace"):
+        edited.write(run, told)
+
+    assert (repository.folder / "service/inner.py").read_text() == "second = 2\n"
+    assert (repository.folder / "outside.py").read_text() == "first = 1\n"
