@@ -20,6 +20,7 @@ class SortOrder(StrEnum):
     PROJECT = "project"
     ROUND = "round"
     COST = "cost"
+    CHANGES = "changes"
 
     @property
     def label(self) -> str:

@@ -29,6 +29,8 @@ OVERDUE = timedelta(hours=24)
 _STARTER = (*("started_by", "started_by_user_id", "started_by_account", "on_hold", "project_id"),)
 _WHO_MAY = ("reviewers", *(f"run__{field}" for field in _STARTER))
 _PROJECT = ("name", "visibility", "members")
+_CHANGES = ("files", "additions", "deletions")
+_COUNTED = ("count", "newest", "total")
 _LISTED = (
     *_WHO_MAY,
     "request_id",
@@ -51,10 +53,10 @@ _LISTED = (
     "run__work_id",
     *(f"run__{field}" for field in TITLED_BY),
     *(f"run__project__{field}" for field in _PROJECT),
+    *(f"snapshot__{field}" for field in _CHANGES),
 )
 
 
-_COUNTED = ("count", "newest", "total")
 _NOTHING = Value("")
 _TITLE = Coalesce(
     *(NullIf(name, _NOTHING) for name in ("own_title", *(f"run__{each}" for each in TITLED_BY)))
@@ -68,6 +70,9 @@ _ORDERS: Mapping[SortOrder, tuple[OrderBy, ...]] = {
     SortOrder.PROJECT: (Lower("run__project__name").asc(),),
     SortOrder.ROUND: (F("round").desc(),),
     SortOrder.COST: (F("cost_usd").desc(nulls_last=True),),
+    SortOrder.CHANGES: (
+        (F("snapshot__additions") + F("snapshot__deletions")).desc(nulls_last=True),
+    ),
 }
 
 
@@ -141,7 +146,9 @@ def inbox(filters: Filters, actor: Actor, sight: Sight, page_number: str = "") -
     by_type = _by_type(filters, others, everything)
     matching = others.filter(type=filters.type) if filters.type else others
     matching = matching.order_by(*_ORDERS[filters.order], "ranked_at", "id")
-    paginator = Paginator(matching.select_related("run__project").only(*_LISTED), PER_PAGE)
+    paginator = Paginator(
+        matching.select_related("run__project", "snapshot").only(*_LISTED), PER_PAGE
+    )
     # The chips have counted already.
     paginator.count = by_type[filters.type] if filters.type else by_type.total()
     leaf = paginator.get_page(page_number)
@@ -177,7 +184,9 @@ def following(
     filters = filters or Filters()
     others = _narrowed(_not_answered_by(actor, membership.sight_of(actor)), filters)
     others = others.exclude(pk=asked.pk).order_by(*_ORDERS[filters.order], "ranked_at", "id")
-    for other in others.select_related("run__project").only(*_LISTED).iterator(PER_PAGE):
+    for other in (
+        others.select_related("run__project", "snapshot").only(*_LISTED).iterator(PER_PAGE)
+    ):
         if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
             return other
     return None

@@ -26,6 +26,7 @@ from runs.domain.values.actors import Role
 from runs.domain.values.questions import FeedbackType
 from runs.models import Project, Run
 from tests import factories as f
+from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.django_db
 
@@ -142,6 +143,20 @@ def test_a_row_leads_with_the_title_and_tells_agent_round_and_cost(site: Client)
     assert "Round 2 of 3" in page
     assert re.search(r"</svg>claude</span>", page)
     assert ">$0.42<" in page
+
+
+def test_a_row_tells_how_much_code_was_changed(site: Client, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.write("app.py", "def add(*numbers):\n    return sum(numbers)\n")
+    repository.write("new.py", "one = 1\n")
+    reviewed(repository)
+    asks("Without any")
+
+    page = " ".join(text(site.get("/", {"sort": "changes"})).split())
+
+    assert '2 files <span data-tone="good">+3</span> <span data-tone="bad">−2</span>' in page
+    assert page.count('title="Code changes"') == 1
+    assert page.index("Code changes") < page.index("Without any")
 
 
 def test_a_question_of_its_own_leads_its_row_and_the_work_follows(site: Client) -> None:
