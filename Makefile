@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test quick next chaos check bench lighthouse screenshots format lock
+.PHONY: up test quick next chaos check bench lighthouse screenshots docs format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
@@ -74,6 +74,10 @@ lighthouse: .venv/installed-dev
 
 screenshots: .venv/installed-dev
 	$(BIN)/python docs/take_screenshots.py
+
+# Pages that are made from the code; a test compares them.
+docs: .venv/installed-dev
+	$(BIN)/python -m faber_site.configuration.reference > docs/settings.md
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .

@@ -8,7 +8,7 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
-from faber_site import data_directory
+from faber_site.configuration import data_directory, variables
 from runs.domain.values.errors import NotAllowed
 from runs.isolation import inside
 from runs.terminal.layout import clean
@@ -37,6 +37,8 @@ def main() -> int:
         if words[1:2] and words[1] in BEGINS_SITE:
             data_directory.make(data_directory.place())
         django.setup()
+        for warning in variables.misspelt(os.environ):
+            sys.stderr.write(f"WARNING: {warning}\n")
         if words[1:] in ([], ["help"], ["--help"], ["-h"]):
             sys.stdout.write(_overview())
             return 0

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 
-from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -15,15 +14,29 @@ from runs.models import migrate
 
 logger = logging.getLogger(__name__)
 
+_PROBES = ("/healthz", "/readyz")
 
-@login_not_required
+
+def is_probe(request: HttpRequest) -> bool:
+    return request.path in _PROBES
+
+
+def probe(request: HttpRequest) -> HttpResponse | None:
+    """The answer to a probe, before anything else looks at the request.
+
+    Whoever probes calls the process by its address: neither the host's name nor https matter.
+    """
+    if not is_probe(request):
+        return None
+    return healthz(request) if request.path == "/healthz" else readyz(request)
+
+
 @never_cache
 @require_safe
 def healthz(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
-@login_not_required
 @never_cache
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:

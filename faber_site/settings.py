@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import shlex
 import socket
 import sys
 import tempfile
@@ -13,24 +12,24 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import data_directory, env
-from faber_site.github import credentials
-from feedback.channels.callbacks import addresses
+from faber_site.configuration import data_directory, databases, values, variables
 from runs.executors import file_modes
-from runs.isolation import inside, sheltering
+from runs.isolation import inside
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
 # An installed wheel carries templates and static files inside the package.
 RESOURCES = CHECKOUT if (CHECKOUT / "manage.py").exists() else PACKAGE
 
+_given = variables.read()
+
 file_modes.keep_private()
 FABER_DATA_DIR = data_directory.checked(data_directory.place())
 
 
-def _key(variable: str, name: str) -> str:
+def _key(given: str | None, name: str) -> str:
     """A key from the environment, or the one made once for this data directory."""
-    if given := env.secret_key(variable):
+    if given:
         return given
     file = FABER_DATA_DIR / name
     if not file.exists():
@@ -47,27 +46,24 @@ def _key(variable: str, name: str) -> str:
     return file.read_text()
 
 
-SECRET_KEY = _key("FABER_SECRET_KEY", "secret_key")
+SECRET_KEY = _key(_given.secret_key, "secret_key")
 # What the record of decisions is written with; whoever has the database alone cannot rewrite it.
-FABER_AUDIT_KEY = _key("FABER_AUDIT_KEY", "audit_key")
-DEBUG = env.flag("FABER_DEBUG")
+FABER_AUDIT_KEY = _key(_given.audit_key, "audit_key")
+DEBUG = _given.debug
 
-FABER_HOST = env.text("FABER_HOST", "127.0.0.1")
-FABER_PORT = env.number("FABER_PORT", 8000, least=1, most=65535)
-_own_host = env.in_address(FABER_HOST)
-FABER_BASE_URL = env.text("FABER_BASE_URL", f"http://{_own_host}:{FABER_PORT}").rstrip("/")
+FABER_HOST = _given.host
+FABER_PORT = _given.port
+_own_host = values.in_address(FABER_HOST)
+FABER_BASE_URL = _given.base_url or f"http://{_own_host}:{FABER_PORT}"
 _address = urlsplit(FABER_BASE_URL)
-if _address.scheme not in ("http", "https") or not _address.hostname:
-    raise ImproperlyConfigured(
-        f"FABER_BASE_URL={FABER_BASE_URL!r} is not accepted; use an address like https://faber.example.org."
-    )
-ALLOWED_HOSTS = list(env.names("FABER_ALLOWED_HOSTS")) or [
-    env.in_address(_address.hostname),
+_public_host = _address.hostname or FABER_HOST
+ALLOWED_HOSTS = list(_given.allowed_hosts) or [
+    values.in_address(_public_host),
     _own_host,
     "127.0.0.1",
     "localhost",
 ]
-if DEBUG and not (env.is_loopback(FABER_HOST) and env.is_loopback(_address.hostname)):
+if DEBUG and not (values.is_loopback(FABER_HOST) and values.is_loopback(_public_host)):
     raise ImproperlyConfigured(
         "FABER_DEBUG is not accepted on a site that others can reach: its error pages show the"
         f" insides. Unset it, or use FABER_HOST=127.0.0.1 and no FABER_BASE_URL (now {FABER_HOST},"
@@ -76,27 +72,20 @@ if DEBUG and not (env.is_loopback(FABER_HOST) and env.is_loopback(_address.hostn
 CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
 
 # Workers, leases and runs are named by it, so each machine of a site has a name of its own.
-FABER_MACHINE_NAME = env.machine_name("FABER_MACHINE_NAME", socket.gethostname())
-FABER_WORKERS = env.number("FABER_WORKERS", 12, least=1, most=200)
-FABER_AGENT_COMMAND = tuple(
-    env.parsed(
-        "FABER_AGENT_COMMAND",
-        "claude -p --output-format json",
-        shlex.split,
-        "a command line as a shell would split it",
-    )
-)
-FABER_PYTHON_STEPS = env.names("FABER_PYTHON_STEPS")
-FABER_STEP_TIMEOUT = env.number("FABER_STEP_TIMEOUT", 3600, least=1)
+FABER_MACHINE_NAME = _given.machine_name or values.machine_name_of(socket.gethostname())
+FABER_WORKERS = _given.workers
+FABER_AGENT_COMMAND = _given.agent_command
+FABER_PYTHON_STEPS = _given.python_steps
+FABER_STEP_TIMEOUT = _given.step_timeout
 # Whether a step may see the data directory and the processes of others.
-FABER_STEP_ISOLATION = env.choice("FABER_STEP_ISOLATION", "auto", sheltering.MODES)
+FABER_STEP_ISOLATION = _given.step_isolation
 # What an isolated step reaches of the site: the tools of an agent. -P: no module of the workspace.
 FABER_STEP_DOOR = (sys.executable, "-P", "-m", "faber_site.cli", "mcp", "--relayed")
-FABER_SELF_APPROVAL = env.choice("FABER_SELF_APPROVAL", "allow", ("allow", "refuse"))
+FABER_SELF_APPROVAL = _given.self_approval
 # How long an answer given in the browser can be taken back before the run goes on.
-FABER_UNDO_SECONDS = env.number("FABER_UNDO_SECONDS", 5, most=3600)
+FABER_UNDO_SECONDS = _given.undo_seconds
 # How long a worker that stopped reporting keeps its step, and how often it reports.
-FABER_LEASE_SECONDS = env.number("FABER_LEASE_SECONDS", 8, least=2, most=3600)
+FABER_LEASE_SECONDS = _given.lease_seconds
 # `runs` calls this when a run must ask: the one place that points upwards.
 FABER_ASKER = "feedback.requests.asker"
 # Each hears of every request through `requests.announce`; a new channel is a folder and a line.
@@ -108,46 +97,31 @@ FABER_CHANNELS = (
     "feedback.exchange.sync.channel",
 )
 # Where programs may be called back although it is a private network, or without https.
-FABER_CALLBACK_ALLOW = env.parsed(
-    "FABER_CALLBACK_ALLOW",
-    "",
-    addresses.read_allowed,
-    "hosts, addresses or networks such as ci.internal,10.1.0.0/16",
-)
+FABER_CALLBACK_ALLOW = _given.callback_allow
 
 # Who is told of requests, besides those who say so on their own page.
-FABER_NOTIFY_URLS = env.notify_addresses("FABER_NOTIFY_URLS")
-FABER_EMAIL_URL = env.text("FABER_EMAIL_URL")  # without it there is no mail
-FABER_EMAIL_FROM = env.text("FABER_EMAIL_FROM", f"FABER <faber@{_address.hostname}>")
+FABER_NOTIFY_URLS = _given.notify_urls
+FABER_EMAIL_URL = _given.email_url  # without it there is no mail
+FABER_EMAIL_FROM = _given.email_from or f"FABER <faber@{_public_host}>"
 # How many notices a worker sends at a time; with 0 it waits for each.
 FABER_NOTICE_THREADS = 4
-if _mail_server := env.mail_server("FABER_EMAIL_URL"):
+if _mail_server := values.mail_server(_given.email_url):
     EMAIL_HOST, EMAIL_PORT = _mail_server.host, _mail_server.port
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail_server.user, _mail_server.password
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_server.starttls, _mail_server.tls
 EMAIL_TIMEOUT = 10
 
 # Without a token or an App the GitHub channel is off.
-FABER_GITHUB_TOKEN = credentials.token()
-FABER_GITHUB_APP_ID = env.text("FABER_GITHUB_APP_ID")
-FABER_GITHUB_APP_KEY = credentials.app_key()
-if bool(FABER_GITHUB_APP_ID) != bool(FABER_GITHUB_APP_KEY):
-    raise ImproperlyConfigured(
-        f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted;"
-        " use it together with FABER_GITHUB_APP_KEY."
-    )
-if FABER_GITHUB_APP_ID and FABER_GITHUB_TOKEN:
-    raise ImproperlyConfigured(
-        f"FABER_GITHUB_APP_ID={FABER_GITHUB_APP_ID!r} is not accepted"
-        " together with FABER_GITHUB_TOKEN; use one of them."
-    )
-FABER_GITHUB_API_URL = credentials.api_url()
-FABER_GITHUB_WEBHOOK_SECRET = env.text("FABER_GITHUB_WEBHOOK_SECRET")
-FABER_GITHUB_POLL_SECONDS = env.number("FABER_GITHUB_POLL_SECONDS", 60, most=86400)
-FABER_GITHUB_ALLOW = env.names("FABER_GITHUB_ALLOW")
+FABER_GITHUB_TOKEN = _given.github_token
+FABER_GITHUB_APP_ID = _given.github_app_id
+FABER_GITHUB_APP_KEY = _given.github_app_key
+FABER_GITHUB_API_URL = _given.github_api_url
+FABER_GITHUB_WEBHOOK_SECRET = _given.github_webhook_secret
+FABER_GITHUB_POLL_SECONDS = _given.github_poll_seconds
+FABER_GITHUB_ALLOW = _given.github_allow
 # Without a client id there is no signing in with GitHub.
-FABER_GITHUB_CLIENT_ID = env.text("FABER_GITHUB_CLIENT_ID")
-FABER_GITHUB_CLIENT_SECRET = env.text("FABER_GITHUB_CLIENT_SECRET")
+FABER_GITHUB_CLIENT_ID = _given.github_client_id
+FABER_GITHUB_CLIENT_SECRET = _given.github_client_secret
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -167,6 +141,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "faber_site.access_log.access_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Behind the static files, which are compressed already; it pads what it compresses, so that
@@ -202,7 +177,9 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": env.database("FABER_DATABASE_URL", FABER_DATA_DIR / "faber.sqlite3")}
+DATABASES = {
+    "default": databases.settings_for(_given.database_url, FABER_DATA_DIR / "faber.sqlite3")
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue is a hint, the run's row is the truth: jobs have no timeout, and leases and the sweep
@@ -247,10 +224,10 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_HTTPONLY = True
 # Proxies whose X-Forwarded-For is believed; see `runs.accounts.client_address`.
-FABER_TRUSTED_PROXIES = env.networks("FABER_TRUSTED_PROXIES")
+FABER_TRUSTED_PROXIES = _given.trusted_proxies
 X_FRAME_OPTIONS = "DENY"
 # Browsers do not forget it: whoever runs the site decides, and for this host alone.
-FABER_HSTS_SECONDS = env.number("FABER_HSTS_SECONDS", 0, most=10 * 365 * 24 * 3600)
+FABER_HSTS_SECONDS = _given.hsts_seconds
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # no HSTS unless FABER_HSTS_SECONDS asks for it
     "security.W005",  # not for other hosts of the domain, which need not speak https
@@ -260,7 +237,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 if _address.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come without the proxy
     SECURE_HSTS_SECONDS = FABER_HSTS_SECONDS
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -307,25 +283,35 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+_SEVERITY = ("DEBUG", "INFO", "WARNING", "ERROR")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
+        "plain": {
             "()": "faber_site.logs.SecretFree",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+        "json": {"()": "faber_site.logs.AsJson"},
+    },
+    "filters": {"calm": {"()": "faber_site.logs.Calm"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": _given.log_format,
+            "filters": ["calm"],
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "root": {
+        "handlers": ["stderr"],
+        "level": max("WARNING", _given.log_level, key=_SEVERITY.index),
+    },
     "loggers": {
         # django-q2 installs a handler of its own unless this logger has one.
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         # It would say so at every request that has to wait for a thread.
         "waitress.queue": {"level": "ERROR"},
-        "faber_site": {"level": "INFO"},
-        "runs": {"level": "INFO"},
-        "feedback": {"level": "INFO"},
+        **{name: {"level": _given.log_level} for name in ("faber_site", "runs", "feedback")},
         # It names addresses, which are secrets; why a notice failed is told without them.
         "apprise": {"handlers": [], "level": "WARNING", "propagate": False},
     },

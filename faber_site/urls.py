@@ -4,7 +4,6 @@ from django.urls import include, path
 
 from faber_site import api
 from faber_site.favicon import counting_favicon, favicon
-from faber_site.health import healthz, readyz
 from faber_site.metrics import metrics
 from faber_site.schemas import skill_response
 from faber_site.theme import theme
@@ -19,8 +18,6 @@ urlpatterns = [
     path("theme/", theme, name="theme"),
     path("favicon.ico", favicon),
     path("favicon/<int:count>.svg", counting_favicon, name="favicon"),
-    path("healthz", healthz),
-    path("readyz", readyz),
     path("metrics", metrics),
     path("schemas/skill-response.json", skill_response, name="skill-response-schema"),
 ]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 
 from faber_site import static_files
 from faber_site.runtime import address, children
@@ -76,6 +76,9 @@ class ServingCommand(BaseCommand):
             migrate.bring_up_to_date()
             for warning in presence.enter():
                 self.stderr.write(f"WARNING: {warning}")
+        except (OperationalError, InterfaceError) as error:
+            self.stderr.write(migrate.unreachable(error))
+            raise SystemExit(1) from error
         except (NewerDatabase, Unfit) as error:
             self.stderr.write(str(error))
             raise SystemExit(2) from error

@@ -47,6 +47,15 @@ def place() -> str:
     return _name() if connection.vendor == "sqlite" else f"the database {_name()}"
 
 
+def unreachable(error: Exception) -> str:
+    """A sentence for whoever can do something about it; the address may hold a password."""
+    first, *_ = str(error).splitlines() or [""]
+    return (
+        f"The database does not answer ({first.strip()}). "
+        "Start it, or check FABER_DATABASE_URL and FABER_DATA_DIR."
+    )
+
+
 def _name() -> str:
     return str(connection.settings_dict["NAME"])
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.utils import timezone
 
 from runs.chain import refusals
@@ -238,6 +238,8 @@ def _unexpected(error: Exception) -> FaberError:
     """A sentence for whoever typed the command; the traceback goes to a file."""
     if isinstance(error, DatabaseError) and inside.is_hidden(settings.FABER_DATA_DIR):
         return NotAllowed(OUT_OF_REACH)
+    if isinstance(error, OperationalError | InterfaceError):
+        return FaberError(migrate.unreachable(error))
     log = Path(settings.FABER_DATA_DIR) / "faber.log"
     what = traceback.format_exception_only(error)[-1].strip()
     with contextlib.suppress(OSError), log.open("a") as file:

@@ -27,7 +27,7 @@ from runs.engine.concealing import concealed
 from runs.engine.files import artifacts, pictures
 from runs.executors import Order, Outcome, Rules, Watcher, execute
 from runs.executors.agents import kind_for
-from runs.jobs import draining, queue
+from runs.jobs import draining, log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt, machine, places
 from runs.models.statements import update
@@ -84,7 +84,8 @@ def advance_run(run_pk: int) -> None:
     except settling.OUT_OF_REACH:
         settling.give_back(worker)  # the claim may have been written and its answer lost
         raise
-    drive(claim)
+    with log_context.busy_with_run(claim.run.run_id if claim else ""):
+        drive(claim)
 
 
 def drive(claim: Claim | None, observer: Observer | None = None) -> None:

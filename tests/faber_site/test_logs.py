@@ -1,11 +1,14 @@
 """What reaches a log is without secrets, whoever wrote the line."""
 
+import json
 import logging
 import secrets
 
+import pytest
 from django.conf import settings
 
-from faber_site.logs import SecretFree
+from faber_site.logs import AsJson, Calm, SecretFree
+from runs.jobs import log_context
 
 
 def written(message: str, *args: object, error: BaseException | None = None) -> str:
@@ -38,3 +41,52 @@ def test_a_traceback_is_not_left_out_of_that() -> None:
 
 def test_an_ordinary_line_stays_as_it_is() -> None:
     assert written("Sweeping %d runs.", 3) == "ERROR django.request: Sweeping 3 runs."
+
+
+def as_json(message: str, **context: str) -> dict[str, object]:
+    record = logging.LogRecord("runs.worker", logging.INFO, "x.py", 1, message, (), None)
+    tokens = [(getattr(log_context, name), value) for name, value in context.items()]
+    resets = [(variable, variable.set(value)) for variable, value in tokens]
+    try:
+        line: dict[str, object] = json.loads(AsJson().format(record))
+    finally:
+        for variable, token in resets:
+            variable.reset(token)
+    return line
+
+
+def test_a_line_of_json_names_the_request_and_the_run() -> None:
+    line = as_json("Step done.", request_id="r-1", run_id="acme/app/1")
+
+    assert line.pop("time")
+    assert line == {
+        "level": "INFO",
+        "logger": "runs.worker",
+        "message": "Step done.",
+        "request_id": "r-1",
+        "run_id": "acme/app/1",
+    }
+
+
+def test_a_line_of_json_has_no_secrets() -> None:
+    assert settings.SECRET_KEY not in str(as_json(f"The key is {settings.SECRET_KEY}."))
+
+
+def test_the_same_trouble_is_told_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("faber_site.logs.time.monotonic", lambda: now)
+    calm = Calm()
+
+    def let_through(message: str, level: int = logging.WARNING) -> str:
+        record = logging.LogRecord("runs", level, "x.py", 1, message, (), None)
+        return record.getMessage() if calm.filter(record) else ""
+
+    assert let_through("The database is gone.") == "The database is gone."
+    assert [let_through("The database is gone.") for _ in range(7)] == [""] * 7
+    assert let_through("Something else.") == "Something else."
+    assert let_through("A step began.", logging.INFO) == "A step began."
+    assert let_through("A step began.", logging.INFO) == "A step began."
+
+    now += 31
+    told = let_through("The database is gone.")
+    assert told == "The database is gone. (7 more like this since the last.)"

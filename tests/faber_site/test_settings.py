@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import env
+from faber_site import settings as site_settings
 from tests.commands import environment
 
 ANYWHERE = "0.0.0.0"  # noqa: S104
@@ -30,7 +30,7 @@ def load(monkeypatch: pytest.MonkeyPatch, folder: Path, **variables: str) -> dic
     monkeypatch.setenv("FABER_DATA_DIR", environment(folder)["FABER_DATA_DIR"])
     for name, value in variables.items():
         monkeypatch.setenv(f"FABER_{name}", value)
-    return runpy.run_path(str(Path(env.__file__).with_name("settings.py")))
+    return runpy.run_path(site_settings.__file__)
 
 
 @pytest.mark.parametrize("key", ["x", "too-short-for-a-key", "ab" * 40])

@@ -111,8 +111,6 @@ RULES: dict[str, dict[str, Rule]] = {
     "api": {},
     "mcp": {},
     "metrics": {},
-    "healthz": {"GET": _OPEN},
-    "readyz": {"GET": _OPEN},
     "favicon.ico": {"GET": _OPEN},
     "favicon": {"GET": _OPEN},
     "skill-response-schema": {"GET": _OPEN},
@@ -172,7 +170,7 @@ def filled(name: str, place: Place) -> str:
     return f"/{route}"
 
 
-_SAYS_WHAT_IS_NOT_SET_UP = {"github-webhook", "readyz"}  # with 503
+_SAYS_WHAT_IS_NOT_SET_UP = {"github-webhook"}  # with 503
 # What is not there for anybody, so that even who may is told so.
 _MAY_BE_MISSING = {
     "view-file",

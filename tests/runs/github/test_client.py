@@ -21,7 +21,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django.fixtures import Settings
 
-from faber_site import env
+from faber_site import settings as site_settings
 from runs.github import (
     Client,
     Comment,
@@ -699,7 +699,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **variables: str) -> d
         monkeypatch.delenv(name)
     for name, value in variables.items():
         monkeypatch.setenv(f"FABER_GITHUB_{name}", value)
-    return runpy.run_path(str(Path(env.__file__).with_name("settings.py")))
+    return runpy.run_path(site_settings.__file__)
 
 
 def test_the_settings_say_off_by_themselves(

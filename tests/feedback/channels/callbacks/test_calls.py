@@ -17,7 +17,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
-from faber_site import env
+from faber_site import settings as site_settings
 from faber_site.runtime.sweep import sweep
 from feedback.channels.callbacks import calls, channel, outbound
 from feedback.channels.callbacks.addresses import read_allowed
@@ -513,7 +513,7 @@ def test_a_wrong_allowance_stops_the_start_with_one_line(
     monkeypatch.setenv("FABER_CALLBACK_ALLOW", value)
 
     with pytest.raises(ImproperlyConfigured) as caught:
-        runpy.run_path(str(Path(env.__file__).with_name("settings.py")))
+        runpy.run_path(site_settings.__file__)
 
     assert str(caught.value) == (
         f"FABER_CALLBACK_ALLOW={value!r} is not accepted; "

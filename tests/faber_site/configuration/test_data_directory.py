@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import data_directory
+from faber_site.configuration import data_directory
 from tests.commands import shell
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site import env
 from runs.executors import file_modes
 from runs.isolation import inside
 
-_CHECKOUT = Path(__file__).resolve().parents[1]
+_CHECKOUT = Path(__file__).resolve().parents[2]
 _OTHERS = 0o077
 
 
@@ -21,8 +20,8 @@ def place() -> Path:
     if (_CHECKOUT / "manage.py").exists():
         usual = _CHECKOUT / "var"
     else:
-        usual = Path(env.text("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "faber"
-    return Path(env.text("FABER_DATA_DIR") or usual).resolve()
+        usual = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "faber"
+    return Path(os.environ.get("FABER_DATA_DIR", "").strip() or usual).resolve()
 
 
 def make(folder: Path) -> None:

@@ -1,0 +1,270 @@
+"""Every variable FABER reads, with its default and its meaning; the reference is made from here."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Self
+
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from faber_site.configuration import values
+from faber_site.configuration.values import NotAccepted
+from feedback.channels.callbacks.addresses import Allowed
+from runs.isolation import sheltering
+
+PREFIX = "FABER_"
+# Known, but not the site's: what a step finds in its environment, and what its clients are given.
+OTHERS = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        *("ATTEMPT", "BRIEFING", "PHASE", "PROMPT", "RUN_ID", "STEP", "TARGET", "WORK_ID"),
+        *("URL", "TOKEN"),
+    )
+)
+_OF_STEPS = f"{PREFIX}INPUT_"
+
+
+def told(meaning: str, *, default: str = "") -> Any:
+    """A field with its line in the reference; `default` where the value alone would not tell."""
+    return Field(description=meaning, json_schema_extra={"shown": default})
+
+
+class Variables(BaseSettings):
+    """The environment, once and whole: nothing has to be set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, validate_default=False
+    )
+
+    data_dir: Annotated[
+        str,
+        told(
+            "database, keys, log; mode 0700, one that other accounts can enter is refused",
+            default="`var` in a checkout, else `$XDG_DATA_HOME/faber`",
+        ),
+    ] = ""
+    database_url: Annotated[
+        str,
+        told(
+            "`postgres://…` for many machines or many reviewers",
+            default="SQLite in the data directory",
+        ),
+    ] = ""
+    base_url: Annotated[
+        values.SiteAddress | None,
+        told(
+            "public address, used in every link; `https://` turns the secure settings on",
+            default="`http://FABER_HOST:FABER_PORT`",
+        ),
+    ] = None
+    host: Annotated[str, told("where `up` and `web` listen")] = "127.0.0.1"
+    port: Annotated[int, values.whole(1, 65535), told("the port they listen on")] = 8000
+    machine_name: Annotated[
+        values.MachineName | None,
+        told(
+            "what workers and runs are named by; another on each machine of a site, at most 60"
+            " letters, digits, dots, dashes, underscores",
+            default="the host name",
+        ),
+    ] = None
+    workers: Annotated[
+        int,
+        values.whole(1, 200),
+        told("runs executed at the same time; two more processes take short jobs"),
+    ] = 12
+    secret_key: Annotated[
+        values.Key | None,
+        told("at least 32 random characters", default="made once in the data directory"),
+    ] = None
+    audit_key: Annotated[
+        values.Key | None,
+        told(
+            "signs the record of decisions; the same on every machine",
+            default="made once in the data directory (`audit_key`)",
+        ),
+    ] = None
+    allowed_hosts: Annotated[
+        values.Names, told("comma-separated", default="from the base URL")
+    ] = ()
+    debug: Annotated[
+        values.Flag,
+        told("only on 127.0.0.1, ::1 or localhost: error pages show the site's insides"),
+    ] = False
+    trusted_proxies: Annotated[
+        values.Networks,
+        told(
+            "addresses or networks of the proxies in front, comma-separated; only their"
+            " `X-Forwarded-For` is believed"
+        ),
+    ] = ()
+    hsts_seconds: Annotated[
+        int,
+        values.whole(0, 10 * 365 * 24 * 3600),
+        told("how long browsers insist on https for this host, once they saw it", default="0: off"),
+    ] = 0
+    log_format: Annotated[
+        str,
+        values.one_of("plain", "json"),
+        told("how log lines are written to standard error; `json`: one object a line"),
+    ] = "plain"
+    log_level: Annotated[
+        str,
+        values.one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+        told("the least severe lines that are logged; `INFO` includes one for each HTTP request"),
+    ] = "INFO"
+    agent_command: Annotated[
+        values.Words,
+        told(
+            "split like a shell would, never run through a shell; the prompt goes to standard"
+            " input; see [Agents](agents.md)",
+            default="`claude -p --output-format json`",
+        ),
+    ] = ("claude", "-p", "--output-format", "json")
+    python_steps: Annotated[
+        values.Names, told("module prefixes whose functions may be steps, comma-separated")
+    ] = ()
+    step_timeout: Annotated[
+        int, values.whole(1, 1_000_000), told("seconds; a step may set its own")
+    ] = 3600
+    step_isolation: Annotated[
+        str,
+        values.one_of(*sheltering.MODES),
+        told(
+            "steps see neither the data directory nor other processes where the machine allows it;"
+            " `require`: a step fails where it does not; `off`. See"
+            " [Isolated steps](operating.md#isolated-steps)"
+        ),
+    ] = "auto"
+    lease_seconds: Annotated[
+        int, values.whole(2, 3600), told("how long a silent worker keeps its step")
+    ] = 8
+    undo_seconds: Annotated[
+        int,
+        values.whole(0, 3600),
+        told("how long an answer given in the browser can be undone; 0 = off"),
+    ] = 5
+    callback_allow: Annotated[
+        values.AllowedAddresses,
+        told(
+            "hosts, addresses or networks that may be a `callback_url` or a"
+            " [webhook](webhooks.md) although they are private, or without https;"
+            " comma-separated, such as `ci.internal,10.1.0.0/16`",
+            default="none",
+        ),
+    ] = Allowed()
+    notify_urls: Annotated[
+        values.NotifyUrls,
+        told(
+            "[Apprise](https://appriseit.com/) URLs that are told of every request,"
+            " comma-separated; they are secrets"
+        ),
+    ] = ()
+    email_url: Annotated[
+        values.MailAddress,
+        told(
+            "the mail server for notices: `smtp://USER:PASSWORD@HOST:PORT`, with STARTTLS"
+            " `smtp+tls://…`, with TLS from the start `smtps://…`",
+            default="none: no mail",
+        ),
+    ] = ""
+    email_from: Annotated[
+        str,
+        told(
+            "who the mail comes from; HOST is that of `FABER_BASE_URL`",
+            default="`FABER <faber@HOST>`",
+        ),
+    ] = ""
+    self_approval: Annotated[
+        str,
+        values.one_of("allow", "refuse"),
+        told("`refuse`: who started a run may not answer for it"),
+    ] = "allow"
+    github_token: Annotated[
+        values.Token,
+        told("a token that may write issues of the repositories", default="none: GitHub is off"),
+    ] = ""
+    github_app_id: Annotated[str, told("a GitHub App instead of a token")] = ""
+    github_app_key: Annotated[
+        values.PrivateKey, told("its private key, as PEM text or the path of its file")
+    ] = ""
+    github_api_url: Annotated[
+        values.ApiAddress, told("Enterprise Server: `https://HOST/api/v3`")
+    ] = "https://api.github.com"
+    github_webhook_secret: Annotated[
+        str,
+        told(
+            "the secret given to GitHub with the webhook's address; a project can have its own"
+            " (`faber project NAME --webhook-secret`)",
+            default="none: the webhook answers 503",
+        ),
+    ] = ""
+    github_poll_seconds: Annotated[
+        int,
+        values.whole(0, 86400),
+        told("how often comments are read without a webhook; 0 = off"),
+    ] = 60
+    github_client_id: Annotated[
+        str, told("an OAuth App, for signing in with GitHub", default="none: off")
+    ] = ""
+    github_client_secret: Annotated[str, told("its secret")] = ""
+    github_allow: Annotated[
+        values.Names,
+        told("logins that may command without permission on the repository, comma-separated"),
+    ] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """A line of an env file may end in a space."""
+        stripped = {
+            name: value.strip() if isinstance(value, str) else value
+            for name, value in given.items()
+        }
+        return {name: value for name, value in stripped.items() if value != ""}
+
+    @model_validator(mode="after")
+    def _check_github(self) -> Self:
+        if bool(self.github_app_id) != bool(self.github_app_key):
+            raise ImproperlyConfigured(
+                f"FABER_GITHUB_APP_ID={self.github_app_id!r} is not accepted;"
+                " use it together with FABER_GITHUB_APP_KEY."
+            )
+        if self.github_app_id and self.github_token:
+            raise ImproperlyConfigured(
+                f"FABER_GITHUB_APP_ID={self.github_app_id!r} is not accepted"
+                " together with FABER_GITHUB_TOKEN; use one of them."
+            )
+        return self
+
+
+def read() -> Variables:
+    """The environment as it is now; every wrong value has a line of its own."""
+    try:
+        return Variables()
+    except ValidationError as error:
+        lines = [_refusal(each) for each in error.errors(include_url=False)]
+        # Not as its cause: that would repeat what was given, also when it is a secret.
+        raise ImproperlyConfigured("\n".join(lines)) from None
+
+
+def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each variable that looks like ours and is read by nobody."""
+    known = {*OTHERS, *map(variable, Variables.model_fields)}
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known and not name.startswith(_OF_STEPS):
+            near = difflib.get_close_matches(name, sorted(known), n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            yield f"{name} is set, but FABER does not know it.{hint}"
+
+
+def variable(field: str) -> str:
+    return f"{PREFIX}{field.upper()}"
+
+
+def _refusal(error: ErrorDetails) -> str:
+    name, cause = variable(str(error["loc"][0])), error.get("ctx", {}).get("error")
+    if isinstance(cause, NotAccepted):
+        return f"{name}={cause.shown(error['input'])} is not accepted; use {cause.accepted}."
+    return f"{name} is not accepted: {error['msg']}."

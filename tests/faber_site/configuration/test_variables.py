@@ -1,0 +1,121 @@
+"""Variables: every wrong one has its line, and one that nobody reads is named."""
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from faber_site.configuration import databases, variables
+from tests.commands import environment, shell
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for field in variables.Variables.model_fields:
+        monkeypatch.delenv(variables.variable(field), raising=False)
+    return monkeypatch
+
+
+def test_every_wrong_value_has_a_line_of_its_own(clean: pytest.MonkeyPatch) -> None:
+    clean.setenv("FABER_PORT", "http")
+    clean.setenv("FABER_WORKERS", "0")
+    clean.setenv("FABER_SECRET_KEY", "guess-me")
+
+    with pytest.raises(ImproperlyConfigured) as refused:
+        variables.read()
+
+    lines = str(refused.value).split("\n")
+    assert len(lines) == 3
+    assert "FABER_PORT='http' is not accepted; use a whole number from 1 to 65535." in lines
+    assert "FABER_WORKERS='0' is not accepted; use a whole number from 1 to 200." in lines
+    assert "guess-me" not in str(refused.value)
+    assert refused.value.__cause__ is None  # a traceback would repeat the key
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_blank_value_is_none(clean: pytest.MonkeyPatch, blank: str) -> None:
+    clean.setenv("FABER_WORKERS", blank)
+    clean.setenv("FABER_BASE_URL", blank)
+
+    given = variables.read()
+
+    assert (given.workers, given.base_url) == (12, None)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://faber.example.org", "faber.example.org", "https://example.org/faber"]
+)
+def test_a_site_has_an_address_without_a_path(clean: pytest.MonkeyPatch, address: str) -> None:
+    clean.setenv("FABER_BASE_URL", address)
+
+    with pytest.raises(ImproperlyConfigured, match=r"^FABER_BASE_URL='.*' is not accepted"):
+        variables.read()
+
+
+def test_a_misspelt_name_is_a_warning_with_the_nearest(tmp_path: Path) -> None:
+    warned = list(variables.misspelt({"FABER_WOKERS": "3", "FABER_PORT": "1", "PATH": "/bin"}))
+
+    assert warned == [
+        "FABER_WOKERS is set, but FABER does not know it. Did you mean FABER_WORKERS?"
+    ]
+
+
+@pytest.mark.parametrize("name", ["FABER_RUN_ID", "FABER_INPUT_TARGET_NAME", "FABER_URL"])
+def test_what_steps_and_clients_are_given_is_known(name: str) -> None:
+    assert list(variables.misspelt({name: "x"})) == []
+
+
+def test_a_command_warns_on_standard_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    surroundings = environment(tmp_path) | {"FABER_DATABSE_URL": "postgres://x"}
+    monkeypatch.setattr("tests.commands.environment", lambda _folder: surroundings)
+
+    done = shell(tmp_path, "render", stdin="text")
+
+    assert done.out == '<p data-end="1" data-line="1">text</p>\n'
+    assert done.err == (
+        "WARNING: FABER_DATABSE_URL is set, but FABER does not know it."
+        " Did you mean FABER_DATABASE_URL?\n"
+    )
+
+
+def test_a_database_that_does_not_answer_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nobody = "postgres://rita:secret@127.0.0.1:1/faber"
+    surroundings = environment(tmp_path) | {"FABER_DATABASE_URL": nobody}
+    monkeypatch.setattr("tests.commands.environment", lambda _folder: surroundings)
+
+    asked, served = shell(tmp_path, "pending"), shell(tmp_path, "web")
+
+    for done in (asked, served):
+        assert done.code == 1
+        assert done.err.startswith("The database does not answer (")
+        assert done.err.endswith("Start it, or check FABER_DATABASE_URL and FABER_DATA_DIR.\n")
+        assert "secret" not in done.err
+
+
+def test_an_address_of_postgres_is_read_as_libpq_reads_it(tmp_path: Path) -> None:
+    found = databases.settings_for(
+        "postgresql://rita:p%40ss@db.example:5433/faber?sslmode=require", tmp_path
+    )
+    over_socket = databases.settings_for("postgres:///faber?host=/run/postgresql", tmp_path)
+
+    named = [found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")]
+    assert named == ["faber", "rita", "p@ss", "db.example", "5433"]
+    assert found["OPTIONS"] == {
+        "server_side_binding": True,
+        "prepare_threshold": 3,
+        "sslmode": "require",
+    }
+    assert over_socket["HOST"] == "/run/postgresql"
+
+
+@pytest.mark.parametrize("url", ["mysql://u:secret@h/x", "postgres://u:secret@h/x?no=1"])
+def test_an_address_of_another_kind_is_refused_without_its_password(
+    url: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ImproperlyConfigured) as refused:
+        databases.settings_for(url, tmp_path)
+
+    assert str(refused.value).endswith("is not accepted; use postgres://… or sqlite:///….")
+    assert "secret" not in str(refused.value)
