@@ -24,6 +24,7 @@ from feedback.models import (
     Delivery,
     FeedbackRequest,
     FeedbackResponse,
+    Notice,
     Outgoing,
     WebhookDelivery,
 )
@@ -103,6 +104,7 @@ class FromDatabase(Collector):
         yield _beats()
         yield _deliveries()
         yield _by_state("faber_callbacks", "Programs called back, by state.", Callback)
+        yield _notices()
         yield _by_state(
             "faber_webhook_deliveries", "Deliveries to webhooks, by state.", WebhookDelivery
         )
@@ -192,3 +194,14 @@ def _by_state(name: str, told: str, model: type[Outgoing]) -> Metric:
         given_up=Count("pk", filter=~due & Q(delivered_at=None) & ~Q(last_error="")),
     )
     return _by_label(name, told, "state", found, found)
+
+
+def _notices() -> Metric:
+    due, failed = Q(is_due=True), ~Q(last_error="")
+    found = Notice.objects.aggregate(
+        sent=Count("pk", filter=Q(sent_at__isnull=False)),
+        waiting=Count("pk", filter=due & ~failed),
+        failing=Count("pk", filter=due & failed),
+        given_up=Count("pk", filter=~due & failed & Q(sent_at=None)),
+    )
+    return _by_label("faber_notices", "Notices to people, by state.", "state", found, found)

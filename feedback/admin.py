@@ -7,7 +7,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from feedback.models import Callback, Delivery, FeedbackRequest, FeedbackResponse, InboundComment
+from feedback.models import (
+    Callback,
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    InboundComment,
+    Notice,
+)
 from runs.admin import OfARunAdmin, ReadOnlyAdmin
 
 if TYPE_CHECKING:
@@ -110,3 +117,25 @@ class InboundCommentAdmin(ReadOnlyAdmin):
 
     def page_of(self, row: InboundComment) -> str:
         return reverse("audit")
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    list_display = [
+        *("announcement", "page", "told_to", "is_due", "sent_at", "attempts", "next_try_at"),
+        "last_error",
+    ]
+    list_filter = ["announcement__kind", "service", "origin", "is_due", "sent_at"]
+    search_fields = ["announcement__about", "user__username"]
+    raw_id_fields = ["announcement", "user"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Notice]:
+        about = ("announcement__request", "announcement__run")
+        return super().get_queryset(request).select_related("user", *about)
+
+    def page_of(self, row: Notice) -> str:
+        about = row.announcement
+        if about.request:
+            return reverse("request", args=[about.request.request_id])
+        return reverse("run", args=[about.run.run_id]) if about.run else reverse("doctor")

@@ -8,6 +8,7 @@ from feedback.desk import views as desk_views
 from feedback.desk.code import views as code_views
 from feedback.doctor import views as doctor_views
 from feedback.inbox import views
+from feedback.notices import views as notice_views
 from feedback.webhooks import views as webhook_views
 
 urlpatterns = [
@@ -51,6 +52,9 @@ urlpatterns = [
         webhook_views.webhook_redeliver,
         name="webhook-redeliver",
     ),
+    path("account/notices/", notice_views.notices, name="notices"),
+    path("account/notices/test/", notice_views.test, name="notices-test"),
+    path("account/notices/newest/", notice_views.newest, name="notices-newest"),
     path("audit/", audit_pages.audit, name="audit"),
     path("doctor/", doctor_views.doctor, name="doctor"),
     path("audit.csv", audit_pages.audit_csv, name="audit-csv"),

@@ -13,9 +13,10 @@ from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
 from feedback.inbox.filters import Filters
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
-from feedback.requests import outlooks, shown
+from feedback.requests import shown
 from feedback.requests.answers import counted, round_limit, standing
 from feedback.requests.find import find_request
+from feedback.requests.foresight import outlooks
 from runs.accounts import permissions
 from runs.domain.planning.preview import Outlook
 from runs.domain.responses import usage

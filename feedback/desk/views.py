@@ -10,6 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
+from feedback.channels.notices import standing as notices
 from feedback.desk import begun, files, past_failures, printed, review, rounds
 from feedback.desk.code import views as code_views
 from feedback.desk.files import FileWish
@@ -218,6 +219,7 @@ def _everything(
         # Called by the template, so that a part without them does not make them.
         "outlook": partial(answer_outlook, asked),
         "conformance": partial(conformance.shown_of, asked.run),
+        "notified": partial(notices.of_request, asked),
         "guide": partial(guide.beside, request.user, asked.run),
         "rounds": cache(partial(rounds.rounds_of, asked)),
         "memory": partial(past_failures.memory_of, asked),

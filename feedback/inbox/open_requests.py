@@ -177,6 +177,29 @@ def waiting(sight: Sight) -> Waiting:
     return Waiting(count=everything.count, version=_version([everything]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """What began to wait for somebody."""
+
+    newest: int  # the last request there is, whoever it is for
+    requests: Sequence[FeedbackRequest]
+
+
+def newest(actor: Actor, sight: Sight, after: int | None, most: int = 3) -> Newest:
+    """The open requests that this person may answer and that came after one; none without it."""
+    every = _open(sight).order_by("-pk")
+    last = every.values_list("pk", flat=True).first() or 0
+    if after is None or last <= after:
+        return Newest(newest=max(last, after or 0), requests=())
+    rows = every.filter(pk__gt=after).select_related("run__project").only(*_LISTED)
+    mine = [
+        asked
+        for asked in rows[:PER_PAGE]
+        if not permissions.refusal_to_answer(actor, asked.run, asked.reviewers)
+    ]
+    return Newest(newest=last, requests=mine[:most])
+
+
 def following(
     asked: FeedbackRequest, actor: Actor, filters: Filters | None = None
 ) -> FeedbackRequest | None:

@@ -126,6 +126,7 @@ class NoticeSettings(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_settings"
     )
     mail = models.BooleanField(default=True)
+    email = models.EmailField(blank=True, default="", db_default="")  # empty: the account's
     urls = models.JSONField(default=list, blank=True)  # sealed: each is a secret
     wishes = models.JSONField(default=_default_wishes, blank=True)
     zone = models.CharField(max_length=60, default="UTC")

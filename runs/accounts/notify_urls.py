@@ -95,6 +95,13 @@ def check(urls: Sequence[str], place: str = "notify") -> None:
         raise Invalid(problems)
 
 
+def changed(text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The addresses in a text, in which those known before may stand as they are shown."""
+    urls = read(with_known(text, known))
+    check([url for url in urls if url not in known])
+    return urls
+
+
 def scheme_of(url: str) -> str:
     """`slack`, also of the address that Slack itself gives out."""
     scheme, _, rest = url.partition("://")

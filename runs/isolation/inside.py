@@ -14,6 +14,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "cancel": (),
     "import": (),
     "login-link": (),
+    "notify": (),
     "override": (),
     "project": ("--set", "--webhook-secret"),
     "resume": (),

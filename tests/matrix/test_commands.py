@@ -15,6 +15,7 @@ DECIDES = {
     "cancel": ["latest", "--reason", "x"],
     "import": ["/nowhere"],
     "login_link": ["admin"],
+    "notify": ["test"],
     "override": ["fr-20261116-000000", "approve", "--reason", "x"],
     "project": ["acme/app", "--set", "visibility=everyone"],
     "resume": ["latest"],

@@ -102,6 +102,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "tokens": {**_SITE, "POST": Rule(needs=_READ, of="site")},
     "token-revoke": {"POST": Rule(needs=_READ, of="site")},  # one's own alone
     "sessions": _SITE,
+    "notices": {**_SITE, "POST": Rule(needs=_READ, of="site")},  # one's own alone
+    "notices-test": {"POST": Rule(needs=_READ, of="site")},
+    "notices-newest": _SITE,
     "session-end": {"POST": Rule(needs=_READ, of="site")},  # one's own alone
     "other-sessions-end": {"POST": Rule(needs=_READ, of="site")},
     "guide-dismiss": {"POST": Rule(needs=_READ, of="site")},  # for oneself alone

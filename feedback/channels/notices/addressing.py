@@ -140,7 +140,8 @@ def _all_of(person: Reachable) -> Iterator[Addressed]:
 def _people() -> Iterator[Reachable]:
     """Everybody who can be reached."""
     accounts = get_user_model().objects.filter(is_active=True).select_related("notice_settings")
-    reachable = ~Q(email="") | (Q(notice_settings__isnull=False) & ~Q(notice_settings__urls=[]))
+    has_set = Q(notice_settings__isnull=False)  # an address of their own, perhaps
+    reachable = ~Q(email="") | has_set
     for user in accounts.filter(reachable).order_by("pk"):
         if (found := receivers.person(user)).receivers:
             yield found

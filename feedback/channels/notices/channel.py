@@ -1,6 +1,7 @@
 """Notes down what people are to be told; `addressing` finds whom, and `sending` tells them."""
 
 from collections.abc import Sequence
+from uuid import uuid4
 
 from django.conf import settings
 
@@ -58,18 +59,25 @@ def _again(
     _announce(kind, request.request_id, number=number, **about)
 
 
+def send_test(*, project: Project | None = None, name: str = "") -> Announcement:
+    """Have a test sent: to somebody, to a project's receivers, or else to the site's."""
+    whom = [name] if name else None
+    return _announce(NoticeKind.TEST, f"test-{uuid4()}", project=project, to=whom)
+
+
 def catch_up() -> None:
     """Queue what should have been addressed or sent by now and was not."""
     outbox.catch_up(Announcement.objects.all(), Job.ADDRESS_NOTICES)
     outbox.catch_up(Notice.objects.all(), Job.SEND_NOTICE)
 
 
-def _announce(kind: NoticeKind, about: str, *, number: int = 0, **fields: object) -> None:
+def _announce(kind: NoticeKind, about: str, *, number: int = 0, **fields: object) -> Announcement:
     announcement, is_new = Announcement.objects.get_or_create(
         kind=kind, about=about, number=number, defaults=fields
     )
     if is_new:
         queue.enqueue(Job.ADDRESS_NOTICES, announcement.pk)
+    return announcement
 
 
 def _is_heard(project: Project) -> bool:

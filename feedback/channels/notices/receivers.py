@@ -55,10 +55,20 @@ def of_project(project: Project) -> Iterator[Receiver]:
         yield _at(url, Notice.Origin.PROJECT)
 
 
-def person(user: User) -> Reachable:
-    wanted = getattr(user, "notice_settings", None) or NoticeSettings(
+def settings_of(user: User) -> NoticeSettings:
+    """What somebody has set, or what holds until they do."""
+    return getattr(user, "notice_settings", None) or NoticeSettings(
         user=user, wishes=[wish.value for wish in DEFAULT_WISHES]
     )
+
+
+def reread(user: User) -> User:
+    """The account as it is kept, whatever a form has filled in."""
+    return User.objects.select_related("notice_settings").get(pk=user.pk)
+
+
+def person(user: User) -> Reachable:
+    wanted = settings_of(user)
     return Reachable(
         user=user,
         wishes=frozenset(wanted.wishes),
@@ -84,12 +94,13 @@ def _candidates(notice: Notice) -> Iterator[Receiver]:
 
 
 def _of_person(user: User, wanted: NoticeSettings) -> Iterator[Receiver]:
-    if user.email and wanted.mail and settings.FABER_EMAIL_URL:
+    email = wanted.email or user.email
+    if email and wanted.mail and settings.FABER_EMAIL_URL:
         yield Receiver(
             key=f"mail-{user.pk}",
             service=MAIL,
             origin=Notice.Origin.PERSON,
-            email=user.email,
+            email=email,
             user_id=user.pk,
         )
     for url in notify_urls.unseal(wanted.urls):

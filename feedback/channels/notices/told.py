@@ -8,7 +8,8 @@ from django.conf import settings
 
 from feedback.channels.notices.text import Message, OptionShown, causes
 from feedback.models import Announcement, FeedbackRequest, NoticeKind
-from feedback.requests import code_changes, outlooks, shown
+from feedback.requests import code_changes, shown
+from feedback.requests.foresight import outlooks
 from feedback.requests.request_json import request_url
 from runs.domain.values.numbers import number_of
 from runs.domain.values.questions import Option
@@ -18,7 +19,7 @@ from runs.engine.concealing import concealed
 from runs.models import Run
 from runs.record import state_json
 
-_HEADINGS = {
+HEADINGS = {
     NoticeKind.OPENED: "Waiting for a decision",
     NoticeKind.REMINDER: "Still waiting for a decision",
     NoticeKind.ESCALATED: "Escalated to you",
@@ -65,7 +66,7 @@ def _of_request(asked: FeedbackRequest, kind: NoticeKind) -> Message:
     run, url = asked.run, request_url(asked)
     base = Message(
         subject=f"[{run.project.name}] {one_line(asked.title, 150)}",
-        heading=_HEADINGS[kind],
+        heading=HEADINGS[kind],
         title=asked.title,
         where=_where(run, f"{asked.phase} → {asked.step}", asked.round_name),
         url=url,
@@ -113,8 +114,8 @@ def _outcome(asked: FeedbackRequest) -> str:
 
 def _of_run(run: Run, kind: NoticeKind) -> Message:
     return Message(
-        subject=f"[{run.project.name}] {_HEADINGS[kind]}: {one_line(run.title, 120)}",
-        heading=_HEADINGS[kind],
+        subject=f"[{run.project.name}] {HEADINGS[kind]}: {one_line(run.title, 120)}",
+        heading=HEADINGS[kind],
         title=run.title,
         where=_where(run),
         url=state_json.run_url(run),
@@ -126,7 +127,7 @@ def _of_run(run: Run, kind: NoticeKind) -> Message:
 def _test() -> Message:
     return Message(
         subject="FABER: test",
-        heading=_HEADINGS[NoticeKind.TEST],
+        heading=HEADINGS[NoticeKind.TEST],
         title="Notices from FABER arrive here",
         where="",
         url=f"{settings.FABER_BASE_URL}/",

@@ -236,8 +236,7 @@ class ProjectForm(_ModelForm):
     def clean_notify(self) -> list[str]:
         known = notify_urls.unseal(self.instance.notify)
         try:
-            urls = notify_urls.read(notify_urls.with_known(self.cleaned_data["notify"], known))
-            notify_urls.check([url for url in urls if url not in known])
+            urls = notify_urls.changed(self.cleaned_data["notify"], known)
         except Invalid as error:
             said = [f"{each.message[:1].upper()}{each.message[1:]}." for each in error.problems]
             raise forms.ValidationError(said) from error

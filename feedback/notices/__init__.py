@@ -1,0 +1,1 @@
+"""The page where somebody says how they want to be reached; what is sent is the channel's."""

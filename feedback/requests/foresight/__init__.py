@@ -1,0 +1,1 @@
+"""What each answer to a request would cause, before anybody gives it."""
