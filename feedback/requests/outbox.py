@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from feedback.models import Outgoing
 from runs.jobs import queue
@@ -23,6 +23,8 @@ R = TypeVar("R", bound=Outgoing)
 _PATIENCE = timedelta(seconds=30)
 # The same for what somebody has had already: whoever it was died, or its next try is due.
 _PATIENCE_AFTER_A_TRY = timedelta(seconds=2)
+# Whoever has a row although its turn seems to be over, because the clock jumped, says so by then.
+_HEARING = timedelta(seconds=2)
 
 
 def take(rows: QuerySet[R], pk: int, *, turn: timedelta) -> R | None:
@@ -39,6 +41,10 @@ def take(rows: QuerySet[R], pk: int, *, turn: timedelta) -> R | None:
             attempts=row.attempts + 1, next_try_at=now + turn
         )
     return row if taken else None
+
+
+class TurnLostError(Exception):
+    """Somebody else may have the row by now."""
 
 
 class Turn:
@@ -67,10 +73,10 @@ class Turn:
         self._done.set()
         self._thread.join()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether somebody else may have the row by now."""
-        return time.monotonic() >= self._ends
+    def check(self) -> None:
+        """Refuse to go on with what somebody else may have taken, whichever clock is wrong."""
+        if time.monotonic() >= self._ends or not self._mine.exists():
+            raise TurnLostError
 
     def _keep(self) -> None:
         has_connection = False
@@ -100,9 +106,12 @@ def catch_up(rows: QuerySet[R], job: Job, most: int = 100) -> None:
     """Queue what should have left by now and did not: its job was lost with its worker."""
     now = clock.now()
     lost = queue.lost_before(job, now)
-    tried = Q(attempts__gt=0, next_try_at__lt=lost - _PATIENCE_AFTER_A_TRY)
-    late = rows.filter(tried | Q(next_try_at__lt=lost - _PATIENCE), is_due=True)
-    for pk in list(late.values_list("pk", flat=True)[:most]):
-        # From now on it waits for this job, so that the next sweep does not queue another.
-        if late.filter(pk=pk).update(next_try_at=now):
+    tried = rows.filter(is_due=True, attempts__gt=0, next_try_at__lt=lost - _PATIENCE_AFTER_A_TRY)
+    untried = rows.filter(is_due=True, attempts=0, next_try_at__lt=lost - _PATIENCE)
+    # From now on they wait for this job, so that the next sweep does not queue another.
+    for pk in list(untried.values_list("pk", flat=True)[:most]):
+        if untried.filter(pk=pk).update(next_try_at=now):
             queue.enqueue(job, pk)
+    for pk in list(tried.values_list("pk", flat=True)[:most]):
+        if tried.filter(pk=pk).update(next_try_at=now + _HEARING):
+            queue.enqueue_at(now + _HEARING, job, pk)

@@ -3,7 +3,7 @@
 import functools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -107,9 +107,15 @@ class Client:
         """A comment as it stands there now."""
         return self._ask("GET", repo, f"/issues/comments/{comment_id}").read(Comment.read)
 
-    def create_comment(self, repo: str, issue: int, body: str) -> Comment:
-        """After `Unreachable` the comment may be there: look for it before posting again."""
-        answer = self._ask("POST", repo, f"/issues/{issue}/comments", body={"body": body})
+    def create_comment(
+        self, repo: str, issue: int, body: str, *, check: Callable[[], None] | None = None
+    ) -> Comment:
+        """After `Unreachable` the comment may be there: look for it before posting again.
+
+        The check is made last of all and may raise; requests are kept apart by up to a second.
+        """
+        path = f"/issues/{issue}/comments"
+        answer = self._ask("POST", repo, path, body={"body": body}, check=check)
         return answer.read(Comment.read)
 
     def edit_comment(self, repo: str, comment_id: int, body: str) -> Comment:
@@ -190,11 +196,13 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
         etag: str = "",
+        check: Callable[[], None] | None = None,
     ) -> "GitHubAnswer":
         if not _REPOSITORY.fullmatch(repo):
             raise NotThere(f"{repo!r} is not a repository on GitHub; use OWNER/NAME.")
+        address = f"/repos/{repo}{path}"
         return self._transport.ask(
-            method, f"/repos/{repo}{path}", repo=repo, query=query, body=body, etag=etag
+            method, address, repo=repo, query=query, body=body, etag=etag, check=check
         )
 
 

@@ -89,6 +89,7 @@ class Transport:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
         etag: str = "",
+        check: Callable[[], None] | None = None,
     ) -> GitHubAnswer:
         """One request, as the installation of that repository when the site is an App."""
         key = repo.lower() if self._credentials.app_id else _SITE
@@ -97,6 +98,8 @@ class Transport:
         pace = self._paces.setdefault(key, Pace())
         if self._seconds is None:
             pace.wait_for_turn(method)
+        if check:
+            check()
         try:
             return _request(self._requesters[key], method, path, query, body, etag)
         except RefusedCredentials:

@@ -92,7 +92,9 @@ def _say(kind: Delivery.Kind, mark: str, place: Place, **about: object) -> bool:
 def _say_again(deliveries: QuerySet[Delivery]) -> None:
     """Have comments brought up to date in place."""
     for pk in list(deliveries.values_list("pk", flat=True)):
-        Delivery.objects.filter(pk=pk).update(
-            is_due=True, version=F("version") + 1, attempts=0, next_try_at=clock.now()
-        )
+        said = Delivery.objects.filter(pk=pk)
+        said.update(version=F("version") + 1)
+        # Who is about to post it looks at the version afterwards; a second one would not find
+        # that comment yet, and post another.
+        said.filter(is_due=False).update(is_due=True, attempts=0, next_try_at=clock.now())
         queue.enqueue(Job.DELIVER, pk)

@@ -12,7 +12,7 @@ from feedback.models import Delivery
 from feedback.requests import outbox
 from runs import github
 from runs.domain.values.status import RequestStatus
-from runs.github import Comment, GitHubError, NotThere, Unreachable
+from runs.github import Comment, GitHubError, NotThere
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import clock
@@ -20,7 +20,7 @@ from runs.models import clock
 logger = logging.getLogger(__name__)
 
 # Kept while a call lasts: so long after a worker was killed another looks for its comment.
-_TURN = timedelta(seconds=9)
+_TURN = timedelta(seconds=6)
 # What is not there may be made, moved back or shown to the token meanwhile; then nobody asks more.
 TRIES_FOR_A_PLACE = 8
 _SHORTEST, _LONGEST = timedelta(seconds=5), timedelta(minutes=15)
@@ -42,6 +42,8 @@ def deliver(delivery_pk: int) -> None:
     try:
         with outbox.Turn(delivery, _TURN) as turn:
             _bring_up_to_date(delivery, body, digest, turn)
+    except outbox.TurnLostError:
+        logger.info("Comment %s is left to whoever has it now.", delivery.mark)
     except GitHubError as error:
         _put_off(delivery, error)
     else:
@@ -58,9 +60,9 @@ def _bring_up_to_date(delivery: Delivery, body: str, digest: str, turn: outbox.T
     client = github.client()
     if delivery.comment_id is None:
         earlier = _found(client, delivery)
-        if earlier is None and turn.is_over:
-            raise Unreachable("The search for an earlier comment took too long.")
-        comment = earlier or client.create_comment(delivery.repository, delivery.issue, body)
+        comment = earlier or client.create_comment(
+            delivery.repository, delivery.issue, body, check=turn.check
+        )
         _remember(delivery, comment)
         if earlier and earlier.body != body:
             _edit(client, delivery, earlier.id, body)

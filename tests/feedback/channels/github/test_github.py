@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from faber_site.runtime.sweep import sweep
 from feedback.channels.github import delivery as delivering
 from feedback.channels.github import inbound
 from feedback.channels.github import webhook as webhooks
+from feedback.channels.github.comments import has_mark
 from feedback.doctor import diagnosis
 from feedback.models import (
     Delivery,
@@ -32,6 +34,8 @@ from feedback.requests.request_json import request_shape
 from runs import engine
 from runs.accounts import github_links, users
 from runs.domain.values.actors import Role
+from runs.github import Client as GitHubClient
+from runs.github import Comment
 from runs.github import client as github_client
 from runs.models import Project, Run
 from tests import factories as f
@@ -224,9 +228,12 @@ def test_a_killed_worker_leaves_one_comment(
     assert len(ours(github)) == 1
     assert Delivery.objects.get().comment_id is None
 
-    at_most = timedelta(seconds=13)  # and two until the next sweep
-    Delivery.objects.update(next_try_at=F("next_try_at") - at_most)
-    sweep()
+    # Two until the next sweep and one until its job is taken make fifteen.
+    for seconds in (10, 2):
+        Delivery.objects.update(next_try_at=F("next_try_at") - timedelta(seconds=seconds))
+        later(seconds)
+        work_off()
+        sweep()
     work_off()
 
     assert len(about(github, f.pending(f.fresh(run)))) == 1
@@ -845,3 +852,29 @@ def test_commands_that_come_in_the_wrong_order_decide_once(
 
     assert FeedbackResponse.objects.get().response == "reject"
     assert any("octocat chose reject" in reply for reply in replies(github))
+
+
+def test_an_answer_while_the_comment_is_being_posted_posts_no_second_one(
+    github: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = f.work(f.start(f.five_steps(), work_id=str(ISSUE)))
+    said = Delivery.objects.get(request__run=run)
+    post = GitHubClient.create_comment
+
+    def answered_meanwhile(
+        self: GitHubClient, repo: str, issue: int, body: str, *, check: Callable[[], None]
+    ) -> Comment:
+        monkeypatch.setattr(GitHubClient, "create_comment", post)
+        check()  # and on its way it is
+        f.answer(run, "approve")
+        work_off()  # another worker is to say that it is answered
+        return post(self, repo, issue, body)
+
+    monkeypatch.setattr(GitHubClient, "create_comment", answered_meanwhile)
+    delivering.deliver(said.pk)
+    work_off()
+
+    (comment,) = [c for c in github.comments(REPO, ISSUE) if has_mark(c.body, said.mark)]
+    said.refresh_from_db()
+    assert (said.is_due, said.comment_id) == (False, comment.id)
+    assert "How to Respond" not in comment.body
