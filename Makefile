@@ -7,11 +7,12 @@ BIN := .venv/bin
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
-.venv/installed: requirements.lock pyproject.toml
+.venv/installed: requirements.lock requirements-build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "FABER needs Python 3.11 or newer; set PYTHON=…" >&2; exit 1; }
 	@test -d .venv || { echo "Setting up .venv (once) …" >&2; $(PYTHON) -m venv .venv; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements.lock -r requirements-build.lock >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . >&2
 	@touch $@
 
@@ -86,9 +87,11 @@ format: .venv/installed-dev
 lock: .venv/installed
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		-q pyproject.toml --group build -o requirements.lock
+		-q pyproject.toml --all-extras -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		-q pyproject.toml --group dev -o requirements-dev.lock
+		-q --group build -c requirements.lock -o requirements-build.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		-q pyproject.toml --all-extras --group dev -o requirements-dev.lock
 	echo 'django>=6,<7' > .venv/next.txt
 	$(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-		-q pyproject.toml --group dev --override .venv/next.txt -o requirements-next.lock
+		-q pyproject.toml --all-extras --group dev --override .venv/next.txt -o requirements-next.lock

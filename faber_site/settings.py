@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site.configuration import data_directory, databases, values, variables
+from faber_site.configuration import data_directory, databases, extras, values, variables
 from runs.executors import file_modes
 from runs.isolation import inside
 
@@ -101,6 +101,8 @@ FABER_CALLBACK_ALLOW = _given.callback_allow
 
 # Who is told of requests, besides those who say so on their own page.
 FABER_NOTIFY_URLS = _given.notify_urls
+if FABER_NOTIFY_URLS:
+    extras.need("notify", "apprise", because="FABER_NOTIFY_URLS")
 FABER_EMAIL_URL = _given.email_url  # without it there is no mail
 FABER_EMAIL_FROM = _given.email_from or f"FABER <faber@{_public_host}>"
 # How many notices a worker sends at a time; with 0 it waits for each.
@@ -244,6 +246,7 @@ if _address.scheme == "https":
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 _FORM_TARGETS = [SELF]
 if FABER_GITHUB_CLIENT_ID:
+    extras.need("login", "allauth", because="FABER_GITHUB_CLIENT_ID")
     from faber_site.github import sign_in
 
     INSTALLED_APPS += sign_in.APPS

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from faber_site.configuration import extras
+
 _POSTGRES = ("postgres", "postgresql")
 # Django's names for what libpq finds in an address; whatever else stands there is an option.
 _PARTS = {
@@ -26,13 +28,9 @@ def settings_for(url: str, sqlite_file: Path) -> dict[str, object]:
 
 
 def _postgres(url: str) -> dict[str, object]:
-    try:
-        import psycopg  # noqa: PLC0415  not at every start, and not in every installation
-    except ImportError as error:
-        raise ImproperlyConfigured(
-            "FABER_DATABASE_URL names PostgreSQL, and its driver is not installed."
-            " Install faber-review[postgres]."
-        ) from error
+    extras.need("postgres", "psycopg", because="PostgreSQL")
+    import psycopg  # noqa: PLC0415  not in every installation
+
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:

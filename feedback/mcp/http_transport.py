@@ -17,12 +17,13 @@ from runs.accounts import tokens
 from runs.api.auth import Caller, identify
 from runs.api.errors import MethodNotAllowed, TooLarge, refusal
 from runs.domain.values.actors import Source
-from runs.domain.values.errors import FaberError
+from runs.domain.values.errors import FaberError, Refused
 
 T = TypeVar("T")
 
 # A call holds one of the few web threads, so it ends when every client and proxy still listens.
 PATIENCE = 50.0
+NOT_INSTALLED = "MCP is not installed with this FABER. Install faber-review[mcp]."
 
 
 @csrf_exempt
@@ -53,7 +54,10 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 async def _served(session: Session, request: HttpRequest, body: bytes) -> HttpResponse:
-    from feedback.mcp import asgi  # noqa: PLC0415  a second and 50 MB that few sites need
+    try:
+        from feedback.mcp import asgi  # noqa: PLC0415  a second and 50 MB that few sites need
+    except ModuleNotFoundError as error:
+        raise Refused(NOT_INSTALLED) from error
 
     site.current.set(session)
     host = request.get_host()  # which Django has checked against ALLOWED_HOSTS

@@ -77,8 +77,10 @@ def problem_with(url: str) -> str:
 
 def understood(url: str) -> str:
     """Why Apprise cannot use an address; nothing when it can. Loading its services takes long."""
-    import apprise  # noqa: PLC0415  a second and 24 MB, for whoever needs it
-
+    try:
+        import apprise  # noqa: PLC0415  a second and 24 MB, for whoever needs it
+    except ImportError:
+        return "needs Apprise, which is not installed: install faber-review[notify]"
     if apprise.Apprise.instantiate(url) is None:
         return f"is not complete: Apprise does not understand it as {service_of(url)}"
     return ""

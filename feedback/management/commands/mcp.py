@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from django.core.management.base import CommandParser
 
 from feedback.mcp import errands, relay
+from feedback.mcp.http_transport import NOT_INSTALLED
 from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.isolation import inside
 from runs.models import migrate
@@ -49,7 +50,10 @@ With FABER_URL and FABER_TOKEN it calls that site; without them the site of this
             relay.serve(way_out, patience=patience)
         run_id = os.environ.get("FABER_RUN_ID", "").strip()
         # Only now: the protocol's package takes a second to load.
-        from feedback.mcp import local_site, remote_site, stdio_transport  # noqa: PLC0415
+        try:
+            from feedback.mcp import local_site, remote_site, stdio_transport  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise Refused(NOT_INSTALLED) from error
 
         if url:
             try:
