@@ -76,9 +76,11 @@ lighthouse: .venv/installed-dev
 screenshots: .venv/installed-dev
 	$(BIN)/python docs/take_screenshots.py
 
-# Pages that are made from the code; a test compares them.
+# What is made from the code; tests compare it.
 docs: .venv/installed-dev
 	$(BIN)/python -m faber_site.configuration.reference > docs/settings.md
+	$(BIN)/python manage.py shell -v 0 -c "from feedback.mcp import greeting; print(greeting.text())" \
+		> .venv/greeting.json && mv .venv/greeting.json feedback/mcp/greeting.json
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .
