@@ -1,8 +1,4 @@
-"""What the server says of itself, as `greeting.json` has it.
-
-When a tool changes: `python manage.py shell -v 0 -c "from feedback.mcp import greeting; \
-print(greeting.text())" > feedback/mcp/greeting.json`
-"""
+"""What the server says of itself, as `greeting.json` has it; `make docs` renews that."""
 
 import json
 from typing import Any
