@@ -28,6 +28,7 @@ from runs.domain.values.errors import (
     Refused,
 )
 from runs.domain.values.status import RunStatus
+from runs.engine.find import find_run
 from runs.isolation import inside
 from runs.models import migrate
 from runs.terminal import identity, pager
@@ -153,8 +154,11 @@ class FaberCommand(BaseCommand):
         if not isinstance(error, refusals.TELLING) or inside.is_hidden(settings.FABER_DATA_DIR):
             return
         what = f"faber {type(self).__module__.rpartition('.')[2].replace('_', '-')}"
-        actor = identity.cli_actor()
-        refusals.note(error, actor=actor, what=what, request_id=str(options.get("request") or ""))
+        about = {
+            "request_id": str(options.get("request") or ""),
+            "run_id": _run_named(str(options.get("run") or "")),
+        }
+        refusals.note(error, actor=identity.cli_actor(), what=what, **about)
 
     def _refuse(self, error: FaberError, *, as_json: bool) -> NoReturn:
         code = next(code for kind, code in _BY_ERROR if isinstance(error, kind))
@@ -167,6 +171,14 @@ class FaberCommand(BaseCommand):
 def has_site() -> bool:
     """Whether somebody started a site in this database; a look makes none."""
     return migrate.is_there() and migrate.check_version()
+
+
+def _run_named(reference: str) -> str:
+    """The id of the run that a command is about, as far as there is one."""
+    try:
+        return find_run(reference, seen_by=None).run_id if reference else ""
+    except FaberError:
+        return ""
 
 
 def as_text(document: object) -> str:
