@@ -4,15 +4,17 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.db.models import BinaryField
 from django.db.models.functions import Cast
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import recorded
+from feedback.requests import recorded, shown
 from runs.chain import entries, links
 from runs.chain.links import Checkpoint
 from runs.domain.values.events import EventType
+from runs.domain.values.status import RequestStatus
 from runs.engine.concealing import concealed
 from runs.engine.history import broken_links
 from runs.models import Artifact, AuditEntry, AuditKind, Event, Run
@@ -48,7 +50,7 @@ class _Vouched:
     runs: dict[str, AuditEntry] = field(default_factory=dict)
     questions: dict[str, AuditEntry] = field(default_factory=dict)
     answers: dict[str, AuditEntry] = field(default_factory=dict)
-    retracted: set[str] = field(default_factory=set)
+    retracted: dict[str, AuditEntry] = field(default_factory=dict)
     anchors: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def add(self, line: AuditEntry) -> None:
@@ -60,7 +62,7 @@ class _Vouched:
             case AuditKind.DECISION:
                 self.answers[line.subject] = line
             case AuditKind.RETRACTION:
-                self.retracted.add(line.subject)
+                self.retracted[line.subject] = line
         if line.event_number:
             self.anchors.setdefault(line.run_id, {})[line.event_number] = line.event_hash
 
@@ -81,19 +83,53 @@ def _runs(vouched: _Vouched) -> Iterator[str]:
 
 
 def _questions(vouched: _Vouched) -> Iterator[str]:
-    shown = recorded.shown_by_request()
+    files, decided = recorded.shown_by_request(), _decided_at()
     seen = set()
-    for request in FeedbackRequest.objects.select_related("run").iterator():
+    for request in FeedbackRequest.objects.select_related("run", "snapshot").iterator(100):
         name = request.request_id
         seen.add(name)
         line, where = vouched.questions.get(name), request.run.run_id
         if line is None:
             yield f"{where}: the question {name} is not on record"
-        elif line.digest != recorded.question_digest(request, shown.get(request.pk, []), line.form):
+        elif line.digest != recorded.question_digest(request, files.get(request.pk, []), line.form):
             yield f"{where}: the question {name} was changed"
+        elif not _stands(request, line, decided.get(request.pk), vouched):
+            yield f"{where}: the question {name} is {request.status}, which the record does not say"
     for name, line in vouched.questions.items():
         if name not in seen:
             yield f"{line.run_id}: the question {name} is gone"
+
+
+def _decided_at() -> dict[int, datetime]:
+    """When each question was decided, by its key."""
+    counts = FeedbackResponse.objects.filter(decides=True).exclude(state=_RETRACTED)
+    return dict(counts.values_list("request_id", "received_at").iterator())
+
+
+def _stands(
+    request: FeedbackRequest, line: AuditEntry, decided_at: datetime | None, vouched: _Vouched
+) -> bool:
+    """Whether it is open, decided or withdrawn as the record tells, and since then."""
+    withdrawn = vouched.retracted.get(recorded.withdrawn_name(request.request_id))
+    now = (RequestStatus(request.status), request.closed_at)
+    if request.run.mirrors:  # whoever executes it says what it asks
+        return True
+    if decided_at is not None:
+        # A decision on a file that changed is asked again. What a directory says of times is a
+        # claim, and the first form read the clock twice for one answer.
+        is_superseded = now[0] is RequestStatus.SUPERSEDED and _has_successor(request)
+        is_dated = line.form > 1 and not request.run.imported_at
+        is_then = now[1] == decided_at if is_dated else now[1] is not None
+        return is_then and (now[0] is RequestStatus.ANSWERED or is_superseded)
+    if withdrawn is not None:
+        return now == (withdrawn.what, withdrawn.at)
+    # The first form told of no withdrawal.
+    is_untold = line.form == 1 and now[0] in (RequestStatus.CANCELLED, RequestStatus.SUPERSEDED)
+    return is_untold or now == (RequestStatus.PENDING, None)
+
+
+def _has_successor(request: FeedbackRequest) -> bool:
+    return bool(request.run.imported_at) or shown.newer(request) is not None
 
 
 def _answers(vouched: _Vouched) -> Iterator[str]:
@@ -123,7 +159,8 @@ def _files() -> Iterator[str]:
     kept = Artifact.objects.defer("content").annotate(kept=Cast("content", BinaryField()))
     for artifact in kept.select_related("run").order_by("run", "id").iterator(100):
         where = f"{artifact.run.run_id}: {artifact.path} revision {artifact.revision}"
-        if hashlib.sha256(artifact.kept).hexdigest() != artifact.sha256:
+        is_whole = artifact.size == len(artifact.kept)
+        if not is_whole or hashlib.sha256(artifact.kept).hexdigest() != artifact.sha256:
             yield f"{where} was changed"
         elif not artifact.run.told_elsewhere and not _is_told(artifact):
             yield f"{where} is not the file that its history tells of"
@@ -156,7 +193,7 @@ def _untold() -> Iterator[str]:
         told[key] -= 1
 
 
-_TAKEN = FeedbackResponse.State.TAKEN
+_TAKEN, _RETRACTED = FeedbackResponse.State.TAKEN, FeedbackResponse.State.RETRACTED
 
 
 def _unrecorded() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from django.http import HttpResponse
@@ -36,13 +37,15 @@ def _noting(
     call: Callable[Concatenate["Here", P], R],
 ) -> Callable[Concatenate["Here", P], R]:
     """Put it on record when an agent tried what it may not do."""
+    shape = signature(call)
 
     @wraps(call)
     def wrapped(self: "Here", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return call(self, *args, **kwargs)
         except FaberError as error:
-            refusals.note(error, actor=self.actor, what=f"mcp {call.__name__}")
+            run_id = str(shape.bind(self, *args, **kwargs).arguments.get("run_id", ""))
+            refusals.note(error, actor=self.actor, what=f"mcp {call.__name__}", run_id=run_id)
             raise
 
     return wrapped

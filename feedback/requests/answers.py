@@ -118,10 +118,11 @@ def respond(
         if seen.has_other_code and shown.relies_on_it(request, choice.action):
             raise Stale(_OTHER_CODE, seal=request.seal)
         ruling = authority.ruling(request, actor, choice, earlier, override=override)
-        decides = ruling.decides
+        decides, moment = ruling.decides, clock.now()
         if decides:
-            _close(request)
-        response = _record(request, choice, replace(said, edits=changed), actor, ruling)
+            _close(request, moment)
+        said = replace(said, edits=changed)
+        response = _record(request, choice, said, actor, ruling, moment)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
         else:
@@ -247,10 +248,10 @@ def _others(request: FeedbackRequest, choice: Choice) -> list[str]:
     return [option.value for option in request.choices if option.value != choice.response]
 
 
-def _close(request: FeedbackRequest) -> None:
+def _close(request: FeedbackRequest, now: datetime) -> None:
     """One conditional update decides between answers that came at the same time."""
     still_open = {"id": request.pk, "status": RequestStatus.PENDING}
-    request.status, request.closed_at = RequestStatus.ANSWERED, clock.now()
+    request.status, request.closed_at = RequestStatus.ANSWERED, now
     closed = {"status": request.status, "closed_at": request.closed_at}
     if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()
@@ -258,9 +259,13 @@ def _close(request: FeedbackRequest) -> None:
 
 
 def _record(
-    request: FeedbackRequest, choice: Choice, said: Words, actor: Actor, ruling: Ruling
+    request: FeedbackRequest,
+    choice: Choice,
+    said: Words,
+    actor: Actor,
+    ruling: Ruling,
+    now: datetime,
 ) -> FeedbackResponse:
-    now = clock.now()
     held_until = _held_until(now, actor) if ruling.decides else None
     response = FeedbackResponse(
         request=request,

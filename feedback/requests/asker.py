@@ -138,6 +138,8 @@ def withdraw(run: Run, reason: str) -> None:
     for request in requests:
         request.status, request.closed_at = RequestStatus.CANCELLED, timezone.now()
         request.save(update_fields=["status", "closed_at"])
+        request.run = run
+        recorded.withdrawal(request, reason=reason)
         announce.changed(request)
 
 

@@ -1,26 +1,30 @@
 """What the site's record keeps of questions and answers, and whether it still holds."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.chain import entries, keys
 from runs.domain.values.actors import Actor
-from runs.models import Artifact, AuditEntry, AuditKind, Run
+from runs.domain.values.status import RequestStatus
+from runs.models import Artifact, AuditEntry, AuditKind, CodeSnapshot, Run
 
+_OF_A_QUESTION_AT_FIRST = (
+    *("request_id", "type", "gate", "gate_key", "prompt", "options", "context", "phase"),
+    *("step", "step_index", "reviewers", "quorum", "seal", "requested_at"),
+)
+_OF_AN_ANSWER_AT_FIRST = (
+    *("response", "action", "comment", "items", "skipped", "decides", "identity"),
+    *("provided_by", "seal", "received_at", "imported"),
+)
+# By the form of their line: which columns its digest is made of.
 _OF_A_QUESTION = {
-    1: (
-        *("request_id", "type", "gate", "gate_key", "prompt", "options", "context", "phase"),
-        *("step", "step_index", "reviewers", "quorum", "seal", "requested_at"),
-    )
+    1: _OF_A_QUESTION_AT_FIRST,
+    2: (*_OF_A_QUESTION_AT_FIRST, "own_title", "round", "max_rounds", "agent", "cost_usd"),
 }
 _ALSO_OF_A_QUESTION = ("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at")
-_OF_AN_ANSWER = {
-    1: (
-        *("response", "action", "comment", "items", "skipped", "decides", "identity"),
-        *("provided_by", "seal", "received_at", "imported"),
-    )
-}
+_OF_AN_ANSWER = {1: _OF_AN_ANSWER_AT_FIRST, 2: (*_OF_AN_ANSWER_AT_FIRST, "held_until")}
 
 _ALSO_OF_AN_ANSWER = ("edits", "override")
 
@@ -83,6 +87,23 @@ def retraction(response: FeedbackResponse, *, reason: str, actor: Actor | None =
     )
 
 
+def withdrawal(request: FeedbackRequest, *, reason: str) -> None:
+    """A question that nobody decided is not asked any more."""
+    entries.write(
+        AuditKind.RETRACTION,
+        run=request.run,
+        at=request.closed_at,
+        request_id=request.request_id,
+        what=request.status,
+        reason=reason,
+        subject=withdrawn_name(request.request_id),
+    )
+
+
+def withdrawn_name(request_id: str) -> str:
+    return f"question {request_id}"
+
+
 def whole(run: Run) -> None:
     """Put on record what came with a directory: all that is new there, or other than before."""
     lines = AuditEntry.objects.filter(run_id=run.run_id).order_by("id")
@@ -105,6 +126,14 @@ def whole(run: Run) -> None:
                 decision(response, marks=imported)
             if response.is_retracted and (AuditKind.RETRACTION, *key) not in known:
                 retraction(response, reason="It came too late, or was taken back there.")
+        if _is_withdrawn(request):
+            key = (request.request_id, withdrawn_name(request.request_id))
+            if (AuditKind.RETRACTION, *key) not in known:
+                withdrawal(request, reason="It was not asked any more there.")
+
+
+def _is_withdrawn(request: FeedbackRequest) -> bool:
+    return request.status != RequestStatus.PENDING and request.decision is None
 
 
 def subject_of(response: FeedbackResponse) -> str:
@@ -120,15 +149,27 @@ def shown_in(artifacts: Iterable[Artifact]) -> list[Revision]:
 
 def question_digest(request: Any, shown: Sequence[Revision], form: int) -> str:
     # Questions from before there was any of this, and those without, keep the digest they had.
-    more = {name: value for name in _ALSO_OF_A_QUESTION if (value := getattr(request, name))}
+    more = _more(request, _ALSO_OF_A_QUESTION)
+    code = [] if form == 1 else [_code_shown(request.snapshot)]
     values = _values(request, _OF_A_QUESTION[form])
-    return keys.digest(*values, shown, *([more] if more else []))
+    return keys.digest(*values, shown, *code, *([more] if more else []))
+
+
+def _more(row: Any, names: Sequence[str]) -> dict[str, object]:
+    return {name: value for name in names if (value := getattr(row, name, None))}
+
+
+def _code_shown(kept: CodeSnapshot | None) -> Sequence[str] | None:
+    """What a reviewer is shown of the code, as it lies in the database."""
+    if kept is None:
+        return None
+    return [kept.base, kept.head, kept.tree, hashlib.sha256(bytes(kept.listing)).hexdigest()]
 
 
 def answer_digest(response: Any, request_id: str, form: int) -> str:
     values = _values(response, _OF_AN_ANSWER[form])
     # Answers from before there were any, and those without, keep the digest they had.
-    more = {name: value for name in _ALSO_OF_AN_ANSWER if (value := getattr(response, name, None))}
+    more = _more(response, _ALSO_OF_AN_ANSWER)
     edits = more.pop("edits", None)
     return keys.digest(request_id, *values, *([edits] if edits else []), *([more] if more else []))
 

@@ -9,13 +9,12 @@ from runs.domain.values.actors import Actor
 from runs.models import AuditEntry, AuditKind, Run
 from runs.models.statements import insert
 
-FORM = 1
-_OF_A_RUN = {
-    1: (
-        *("run_id", "work_id", "target", "workflow_id", "autonomy", "prompt", "inputs", "phases"),
-        *("plan_hash", "started_by", "started_by_account", "created_at", "imported_at"),
-    )
-}
+FORM = 2  # 1: before questions had rounds and agents
+_OF_A_RUN_AT_FIRST = (
+    *("run_id", "work_id", "target", "workflow_id", "autonomy", "prompt", "inputs", "phases"),
+    *("plan_hash", "started_by", "started_by_account", "created_at", "imported_at"),
+)
+_OF_A_RUN = {1: _OF_A_RUN_AT_FIRST, 2: (*_OF_A_RUN_AT_FIRST, "started_by_token")}
 # What a line says; its number and its link come later.
 SAID = (
     *("kind", "at", "who", "account", "channel", "what", "comment", "reason", "project", "run_id"),

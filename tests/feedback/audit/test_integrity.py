@@ -11,6 +11,8 @@ from pytest_django.fixtures import Settings
 
 from feedback.audit.integrity import faults
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests import recorded
+from runs import engine
 from runs.accounts import users
 from runs.chain import entries, links
 from runs.domain.values.actors import Role
@@ -73,7 +75,9 @@ def filed_under_another() -> None:
 def other_bytes_and_hash() -> None:
     content = b"something else"
     digest = hashlib.sha256(content).hexdigest()
-    Artifact.objects.filter(pk=revision().pk).update(content=content, sha256=digest)
+    Artifact.objects.filter(pk=revision().pk).update(
+        content=content, sha256=digest, size=len(content)
+    )
 
 
 def rewritten_and_hashed_again() -> None:
@@ -125,6 +129,15 @@ def taken_back() -> None:
         (put_question(reviewers=["mallory"]), "the question fr-"),
         (put_question(quorum=3), "the question fr-"),
         (nothing_shown, "the question fr-"),
+        (put_question(own_title="Something harmless"), "was changed"),
+        (put_question(max_rounds=9), "was changed"),
+        (put_question(agent="nobody"), "was changed"),
+        (put_question(status="cancelled"), "is cancelled, which the record does not say"),
+        (put_question(status="superseded"), "is superseded, which the record does not say"),
+        (put_question(closed_at="2020-01-01T00:00:00Z"), "is answered, which the record does not"),
+        (put_answer(held_until="2020-01-01T00:00:00Z"), "the answer 'approve' of Berta"),
+        (put_run(started_by_token="other"), "what the run was started with was changed"),
+        (lambda: Artifact.objects.update(size=1), "list.md revision 1 was changed"),
         (filed_under_another, "is filed under another account"),
         (other_bytes, "list.md revision 1 was changed"),
         (text_for_bytes, "list.md revision 1 was changed"),
@@ -147,6 +160,70 @@ def test_a_planted_violation_is_named(run: Run, plant: Callable[[], object], nam
     plant()
 
     assert any(named in fault for fault in faults()), faults()
+
+
+@pytest.mark.parametrize("status", ["answered", "cancelled", "superseded"])
+def test_a_question_that_was_closed_by_hand_is_named(status: str) -> None:
+    asked = f.pending(f.started(f.five_steps()))
+    assert faults() == []
+
+    FeedbackRequest.objects.filter(pk=asked.pk).update(
+        status=status, closed_at="2026-01-01T00:00:00Z"
+    )
+
+    assert any(f"is {status}, which the record does not say" in fault for fault in faults())
+
+
+def test_a_decided_question_that_was_opened_again_by_hand_is_named() -> None:
+    f.answered(f.started(f.five_steps()), "reject", "No.")
+    assert faults() == []
+
+    FeedbackRequest.objects.update(status="pending", closed_at=None)
+
+    assert any("is pending, which the record does not say" in fault for fault in faults())
+
+
+@pytest.mark.parametrize("status", ["pending", "answered", "superseded"])
+def test_a_withdrawn_question_that_was_changed_by_hand_is_named(status: str) -> None:
+    run = f.started(f.five_steps())
+    engine.cancel(run.pk, reason="Not needed.", actor=f.STARTER)
+    assert faults() == []
+
+    FeedbackRequest.objects.update(status=status)
+
+    assert any(f"is {status}, which the record does not say" in fault for fault in faults())
+
+
+def test_a_withdrawal_at_another_time_is_named() -> None:
+    run = f.started(f.five_steps())
+    engine.cancel(run.pk, reason="Not needed.", actor=f.STARTER)
+
+    FeedbackRequest.objects.update(closed_at="2026-01-01T00:00:00Z")
+
+    assert any("is cancelled, which the record does not say" in fault for fault in faults())
+
+
+def test_a_question_that_was_asked_again_stands_as_it_should(tmp_path: Path) -> None:
+    run = f.spec_reviewed(tmp_path)
+    (tmp_path / f.SPEC).write_text("# Another spec\n")
+    f.answer(run, "approve")
+
+    assert list(run.requests.values_list("status", flat=True)) == ["superseded", "pending"]
+    assert faults() == []
+
+
+def test_questions_of_the_first_form_stay_whole(run: Run) -> None:
+    """Their lines know nothing of what came since; how they stand is looked at all the same."""
+    asked = f.pending(f.started(f.five_steps()))
+    line = AuditEntry.objects.get(kind="question", request_id=asked.request_id)
+    line.form, line.digest = 1, recorded.question_digest(asked, [], 1)
+    line.code = entries.code_of(line)
+    line.save()
+    assert faults() == []
+
+    FeedbackRequest.objects.filter(pk=asked.pk).update(status="answered")
+
+    assert any("is answered, which the record does not say" in fault for fault in faults())
 
 
 def _answer_of(run: Run) -> FeedbackResponse:
@@ -180,6 +257,7 @@ EACH_KIND: dict[str, Callable[[Run], object]] = {
     "seal": _put(seal="0" * 64),
     "question": _ask(prompt="Something harmless?"),
     "options": _ask(options=[{"value": "approve", "action": "continue"}]),
+    "how a question stands": _ask(status="cancelled"),
     "file": lambda run: run.revisions.update(content=b"something else"),
     "removed run": lambda run: Run.objects.filter(pk=run.pk).delete(),
     "events rewritten and hashed again": _hashed_again,

@@ -141,7 +141,8 @@ def test_a_removed_answer_is_named(run: Run) -> None:
     answer = faber("audit", "verify", "--json")
 
     assert answer.code == 4
-    gone, untold = answer.document["broken"]
+    undecided, gone, untold = answer.document["broken"]
+    assert "is answered, which the record does not say" in undecided
     assert "the answer 'approve' of Berta" in gone
     assert "is gone" in gone
     assert "which is not on record" in untold

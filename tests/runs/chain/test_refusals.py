@@ -9,12 +9,13 @@ from pytest_django.fixtures import Settings
 from feedback.channels.github import inbound
 from feedback.models import InboundComment
 from feedback.requests.answers import respond
-from runs.accounts import users
+from runs.accounts import tokens, users
 from runs.domain.values.actors import Role, Scope
 from runs.models import AuditEntry, Run
 from tests import factories as f
 from tests.api_client import Program, account, program
 from tests.commands import faber
+from tests.mcp_clients import Caller
 
 pytestmark = pytest.mark.django_db
 
@@ -86,6 +87,19 @@ def _me() -> str:
     from runs.terminal.identity import cli_actor
 
     return cli_actor().account
+
+
+@pytest.mark.slow
+def test_a_tool_that_is_not_for_an_agent(run: Run) -> None:
+    secret = tokens.create("bot", scope=Scope.AGENT, user=account("vera", Role.VIEWER))[1]
+    call = {"name": "next_step", "arguments": {"run_id": run.run_id}}
+
+    Caller(secret).send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+    (line,) = refusals()
+    assert (line.who, line.channel, line.what) == ("vera", "mcp", "mcp next_step")
+    assert line.reason == "A token of a viewer only reads."
+    assert line.run_id == run.run_id
 
 
 def test_a_comment_of_somebody_who_may_not_write(run: Run) -> None:
