@@ -9,7 +9,12 @@ from runs.domain.values.questions import (
     make_option,
     options_of,
 )
-from runs.domain.workflow.commands import IN_A_SCRIPT, names_in, scripts_in
+from runs.domain.workflow.commands import (
+    IN_A_SCRIPT,
+    assigned_by_make,
+    names_in,
+    scripts_in,
+)
 from runs.domain.workflow.old_files import AGENT_KEYS, given, ways_to_execute
 from runs.domain.workflow.problems import (
     Notes,
@@ -24,6 +29,10 @@ from runs.domain.workflow.problems import (
 BOUNDARIES = tuple(f"{side}_{phase}" for phase in Phase for side in ("pre", "post"))
 
 _ASKING_KEYS = ("approval_type", "options", "question", "max_rounds")
+_READ_BY_MAKE = (
+    "make would expand the value of {{{name}}}, and its recipes may hand it to a shell; "
+    'read it there from the environment, as "$$FABER_TARGET"'
+)
 _HOOK_NEEDS = {"document": "path", "script": "path", "skill": "skill", "prompt": "prompt"}
 
 
@@ -78,6 +87,9 @@ def _scripts(step: dict[str, object], place: str, notes: Notes) -> None:
             for at in sorted(scripts_in(command)):
                 for name in names_in(command[at], is_script=True)[:1]:
                     notes.refuse(place_of(place, where, at), IN_A_SCRIPT.format(name=name))
+            for at in assigned_by_make(command):
+                for name in names_in(command[at], is_script=False)[:1]:
+                    notes.warn(place_of(place, where, at), _READ_BY_MAKE.format(name=name))
 
 
 def _agent(holder: dict[str, object], place: str, notes: Notes) -> None:

@@ -39,6 +39,29 @@ SCRIPTS = [
     "php -r SCRIPT",
     "env -S SCRIPT",
     "{shell} -c SCRIPT",
+    "ssh host SCRIPT",
+    "ssh -p 22 -o BatchMode=yes joe@host SCRIPT",
+    "ssh host -t SCRIPT",
+    "ssh host cd /srv && SCRIPT",
+    "ssh -o SCRIPTCommand host",
+    "sudo ssh host SCRIPT",
+    "watch -n 1 SCRIPT",
+    "watch SCRIPT",
+    "awk SCRIPT file",
+    "gawk -F , -v a=1 SCRIPT file",
+    "gawk -e SCRIPT file",
+    "sed SCRIPT file",
+    "sed -i -e SCRIPT file",
+    "sed -n -E --expression SCRIPT file",
+    "find . -exec sh -c SCRIPT ;",
+    "git -c SCRIPT status",
+    "git -C folder -c SCRIPT status",
+    "make --eval SCRIPT all",
+    "make -C folder --eval SCRIPT",
+    "rsync -ae SCRIPT one two",
+    "psql -d base -c SCRIPT",
+    "mysql -e SCRIPT",
+    "sqlite3 -batch file.db SCRIPT",
 ]
 NO_SCRIPTS = [
     "sh script.sh WORD",
@@ -52,11 +75,33 @@ NO_SCRIPTS = [
     "make WORD",
     "echo -e WORD",
     "{python} -X utf8 {demo}/steps.py WORD",
+    "ssh WORD uptime",
+    "ssh -i WORD host uptime",
+    "ssh -o StrictHostKeyChecking=no -p WORD host uptime",
+    "watch -x ls WORD",
+    "npm run watch WORD",
+    "apt-get install sed WORD",
+    "cargo watch WORD",
+    "awk {print} WORD",
+    "awk -v name=WORD {print} file",
+    "awk -f program.awk WORD",
+    "sed s/a/b/ WORD",
+    "sed -i -e s/a/b/ WORD",
+    "sed --file script.sed WORD",
+    "git switch -c WORD",
+    "git commit -c WORD",
+    "git -c user.name=joe commit -m WORD",
+    "git -C WORD status",
+    "make -C WORD all",
+    "rsync -a WORD two",
+    "rsync -ae ssh one WORD",
+    "psql -f WORD",
+    "sqlite3 WORD .dump",
 ]
 
 
 def argv(line: str, word: str) -> list[str]:
-    return [word if part in ("SCRIPT", "WORD") else part for part in shlex.split(line)]
+    return [part.replace("SCRIPT", word).replace("WORD", word) for part in shlex.split(line)]
 
 
 @pytest.mark.parametrize("line", SCRIPTS)
@@ -68,7 +113,8 @@ def test_a_placeholder_inside_a_script_is_refused_with_its_place(line: str) -> N
         read_workflow(document)
 
     (problem,) = error.value.problems
-    assert problem.place == f"phases.build.steps[0].run[{words.index('echo {target}')}]"
+    place = next(at for at, word in enumerate(words) if "echo {target}" in word)
+    assert problem.place == f"phases.build.steps[0].run[{place}]"
     assert problem.message.startswith("{target} would become part of a script; read the value")
     assert problem.message.endswith("or write {{target}} for braces of its own")
 
@@ -80,6 +126,20 @@ def test_a_word_of_its_own_may_hold_a_placeholder(line: str) -> None:
 
     assert read_workflow(document).workflow.id == "small"
     assert fill_words(words, {"target": "x"}) == tuple(argv(line, "x"))
+
+
+@pytest.mark.parametrize("setting", ["user.name={target}", "http.extraheader={target}"])
+def test_a_setting_of_git_that_names_no_command_is_a_value(setting: str) -> None:
+    assert scripts_in(["git", "-c", setting, "commit"]) == frozenset()
+
+
+def test_a_value_that_make_would_expand_is_warned_of() -> None:
+    document = f.workflow({"build": [{"id": "one", "run": ["make", "deploy", "VERSION={target}"]}]})
+
+    (problem,) = read_workflow(document).warnings
+
+    assert problem.place == "phases.build.steps[0].run[2]"
+    assert problem.message.startswith("make would expand the value of {target}")
 
 
 def test_a_script_written_as_one_line_is_refused_too() -> None:
