@@ -1,9 +1,11 @@
 """A delivery is a hint: who said what, and where, is asked of GitHub."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -130,9 +132,12 @@ def test_a_payload_that_names_another_issue_decides_nothing_there(
 ) -> None:
     github.add_issue(REPO, 7)
     said = github.comment(REPO, 7, "@faber approve", author="boss")
-    elsewhere = f"{github.url}/repos/{REPO}/issues/{ISSUE}"
+    forged = json.loads(github.webhook(said).body)
+    forged["comment"]["issue_url"] = f"{github.url}/repos/{REPO}/issues/{ISSUE}"
+    forged["issue"]["number"] = ISSUE
 
-    arrive(client, github, said, issue_url=elsewhere)
+    assert post(client, github.signed(json.dumps(forged).encode())) == 202
+    work_off()
 
     assert is_undecided(run)
     assert InboundComment.objects.get().issue == 7
@@ -165,6 +170,23 @@ def test_a_comment_of_another_repository_is_not_taken_for_one_of_ours(
     assert post(client, github.signed(forged)) == 202
     work_off()
     try_again()
+
+    assert is_undecided(run)
+    assert not InboundComment.objects.exists()
+
+
+def test_a_comment_that_github_finds_elsewhere_is_not_one_of_ours(
+    github: FakeGitHub, client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository that moved is still found by its old name."""
+    read = github_calls.Client.comment
+    monkeypatch.setattr(
+        github_calls.Client,
+        "comment",
+        lambda *asked: replace(read(*asked), repository="mallory/own"),
+    )
+
+    arrive(client, github, say(github, "@faber approve"))
 
     assert is_undecided(run)
     assert not InboundComment.objects.exists()
