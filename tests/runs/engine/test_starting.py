@@ -67,9 +67,19 @@ def test_a_start_behind_a_gate_is_for_operators(
 def test_what_an_operator_left_out_is_on_record(folder: Path, operator: Program) -> None:
     started = body_of(operator.post("/runs", {**SMALL, "phases": ["release"]}))
 
-    run = Run.objects.get(run_id=started["run_id"])
-    start = run.events.get(type="workflow_start").document
-    assert start["metadata"]["gates_left_out"] == ["architect:spec"]
+    assert left_out_of(started["run_id"]) == ["architect:spec"]
+
+
+def left_out_of(run_id: str) -> object:
+    start = Run.objects.get(run_id=run_id).events.get(type="workflow_start").document
+    return start["metadata"].get("gates_left_out")
+
+
+def test_what_a_batch_of_an_operator_left_out_is_on_record(folder: Path, operator: Program) -> None:
+    operator.post("/batches", {**SMALL, "work_ids": ["1", "2"], "phases": ["build"]})
+
+    started = [left_out_of(run.run_id) for run in Run.objects.all()]
+    assert started == [["architect:spec", "release"]] * 2
 
 
 def test_a_whole_start_has_nothing_left_out_on_record(folder: Path, reviewer: Program) -> None:
@@ -94,7 +104,8 @@ def test_a_rerun_behind_a_gate_is_for_operators(
     refused = reviewer.post(f"/runs/{first}/rerun", {"phases": ["release"]})
 
     assert refused.status_code == 403
-    assert operator.post(f"/runs/{first}/rerun", {"phases": ["release"]}).status_code == 201
+    again = body_of(operator.post(f"/runs/{first}/rerun", {"phases": ["release"]}))
+    assert left_out_of(again["run_id"]) == ["architect:spec"]
 
 
 def test_the_page_refuses_a_start_with_more_freedom(folder: Path, client: Client) -> None:
