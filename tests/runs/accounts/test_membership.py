@@ -219,6 +219,16 @@ def test_a_bound_token_starts_nothing_elsewhere(secret_run: Run) -> None:
     assert not Project.objects.filter(name="New/One").exists()
 
 
+def test_an_agent_cannot_have_the_site_speak_in_a_repository_of_no_project() -> None:
+    agent = program(Scope.AGENT)
+    question = {"type": "confirmation", "prompt": "?", "project": "Other/Private", "work_id": "7"}
+
+    assert agent.post("/requests", question).status_code == 404
+
+    assert not Project.objects.filter(name="Other/Private").exists()
+    assert not Run.objects.exists()
+
+
 def test_a_viewer_stores_no_draft_and_no_comment(client: Client) -> None:
     run = f.started(f.five_steps())
     client.force_login(account("vera", Role.VIEWER))
