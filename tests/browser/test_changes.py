@@ -59,7 +59,7 @@ def test_a_line_is_commented_on_and_a_closed_file_loads_when_it_is_opened(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_changes_have_no_serious_fault_and_fit_a_phone(
+def test_the_changes_have_no_fault_and_fit_a_phone(
     open_as: OpenAs, repository: Repository, scheme: str
 ) -> None:
     address = f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes"
@@ -68,6 +68,16 @@ def test_the_changes_have_no_serious_fault_and_fit_a_phone(
     for query in ("", "&layout=split", "&path=app.py&side=new&line=2"):
         page.goto(f"{address}{query}")
         assert faults(page) == []
+    changes = page.get_by_role("region", name="Code changes")
+    page.get_by_role("textbox", name="Comment on line 2").fill("Numbers of any kind?")
+    page.get_by_role("button", name="Add comment").click()
+    expect(changes.get_by_role("note")).to_have_count(1)
+    changes.get_by_role("link", name="Comment on line 60", exact=True).dispatch_event("click")
+    page.get_by_label("Suggestion").check()
+    page.keyboard.press("Escape")
+    changes.get_by_role("link", name="Comment on line 61", exact=True).dispatch_event("click")
+    page.get_by_label("Suggestion").check()
+    assert faults(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(f"{address}&layout=split")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
@@ -14,6 +13,7 @@ from runs.domain.values.actors import Role
 from runs.models import Project, Run
 from tests import factories as f
 from tests.browser.conftest import OpenAs, settle
+from tests.browser.test_accessibility import faults
 from tests.browser.test_pages import HARD_TO_READ, IS_DARK, WIDER_THAN_THE_SCREEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -362,46 +362,14 @@ def test_every_state_of_it_can_be_read(open_as: OpenAs, three: list[Run], scheme
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.usefixtures("three")
-def test_axe_finds_nothing_serious(open_as: OpenAs, scheme: str) -> None:
+def test_axe_finds_nothing(open_as: OpenAs, scheme: str) -> None:
     page = opened(open_as, color_scheme=scheme)
     for address in ("/", "/?q=nowhere", "/?type=review&mine=1"):
         page.goto(address)
         page.wait_for_load_state()
-        assert serious(page) == [], address
+        assert faults(page) == [], address
     page.get_by_label("Account of rita").click()
-    assert serious(page) == []
+    assert faults(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    assert serious(page) == []
-
-
-def serious(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]
-
-
-# What can be pressed and is smaller than a fingertip, unless it stands in a sentence.
-TOO_SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
-  .filter((e) => e.checkVisibility() && !e.matches(".skip-link, [type=hidden]") && !e.closest("p"))
-  .map((e) => e.closest("label, .row") || e)
-  .map((e) => [e.textContent.trim().slice(0, 30) || e.name, e.getBoundingClientRect().height])
-  .filter(([, height]) => height < 44)
-"""
-
-
-def test_the_inbox_is_sorted_and_narrowed_where_it_stands(open_as: OpenAs) -> None:
-    asks("Beta", hours=3, agent="claude", cost_usd=0.5)
-    asks("Alpha", hours=2, agent="codex", round=2)
-    page = opened(open_as)
-    expect(titles(page)).to_have_text(["Beta", "Alpha"])
-
-    page.get_by_label("Sort by").select_option("title")
-    expect(titles(page)).to_have_text(["Alpha", "Beta"])
-    settle(page)
-    page.get_by_label("Agent").select_option("claude")
-
-    expect(titles(page)).to_have_text(["Beta"])
-    expect(page).to_have_url(re.compile(r"\?agent=claude&sort=title$"))
-    page.reload()
-    expect(titles(page)).to_have_text(["Beta"])
-    expect(page.get_by_label("Sort by")).to_have_value("title")
+    assert faults(page) == []
