@@ -79,9 +79,7 @@ def test_the_pages_before_signing_in_have_no_fault(
         assert faults(page) == [], address
 
 
-def test_an_open_field_for_a_remark_has_no_fault(
-    open_as: OpenAs, asked: FeedbackRequest
-) -> None:
+def test_an_open_field_for_a_remark_has_no_fault(open_as: OpenAs, asked: FeedbackRequest) -> None:
     page = open_as()
     page.goto(f"/requests/{asked.request_id}/?view=document")
     page.get_by_role("button", name="Comment on line 3", exact=True).click()

@@ -9,6 +9,8 @@ from feedback.models import ReviewComment, ViewedFile
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 from tests.browser.test_accessibility import faults
+from tests.browser.test_desk import NARROW_CONTROLS
+from tests.browser.test_inbox import TOO_SMALL
 from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.browser
@@ -79,6 +81,9 @@ def test_the_changes_have_no_fault_and_fit_a_phone(
     page.get_by_label("Suggestion").check()
     assert faults(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(address)
+    assert page.evaluate(TOO_SMALL) == []
+    assert page.evaluate(NARROW_CONTROLS) == []
     page.goto(f"{address}&layout=split")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 

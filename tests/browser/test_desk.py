@@ -1,5 +1,7 @@
 """A reviewer at the desk: remarks, drafts, undo, rounds; by mouse, by keyboard, without scripts."""
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -7,8 +9,10 @@ from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django import Settings
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from runs.domain.values.actors import Role
 from tests import factories as f
 from tests.browser.conftest import OpenAs
+from tests.browser.test_inbox import TOO_SMALL
 from tests.browser.test_pages import HARD_TO_READ, WIDER_THAN_THE_SCREEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -249,3 +253,118 @@ def test_the_second_round_fits_a_phone_and_can_be_read(
         page.goto(f"{path(second)}?view={view}")
         assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0, view
         assert page.evaluate(HARD_TO_READ) == [], f"{view} ({scheme})"
+
+
+# Reading
+
+
+def test_whatever_a_finger_presses_is_large_enough(open_as: OpenAs, asked: FeedbackRequest) -> None:
+    page = open_as(viewport=PHONE, has_touch=True)
+    page.goto(path(asked))
+    comment_on(page, 3, "red")
+    page.get_by_role("button", name="Comment on line 6", exact=True).click()
+    page.get_by_label("Suggestion").check()
+    assert page.evaluate(TOO_SMALL) == []
+    assert page.evaluate(NARROW_CONTROLS) == []
+    page.goto(f"{path(asked)}?view=source")
+    page.wait_for_load_state()
+    page.get_by_role("link", name="Comment on line 6", exact=True).click()
+    assert page.evaluate(TOO_SMALL) == []
+    assert page.evaluate(NARROW_CONTROLS) == []
+
+
+NARROW_CONTROLS = """() => [...document.querySelectorAll(".add")]
+  .filter((e) => e.getBoundingClientRect().width < 44).map((e) => e.ariaLabel)
+"""
+
+
+def test_the_decision_is_two_tab_stops_away_however_long_the_document_is(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    text = "".join(f"## Part {number}\n\nWhat it says.\n\n" for number in range(300))
+    asked.artifacts.update(content=text.encode(), size=len(text))
+    page = open_as()
+    page.goto(path(asked))
+    page.wait_for_load_state()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the decision")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your decision")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Comment", exact=True)).to_be_focused()
+    assert page.locator("#shown .add:not([tabindex='-1'])").count() == 1
+
+
+def test_the_outline_stays_in_sight_and_says_where_one_is(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    text = "".join(f"## Part {number}\n\n{'What it says. ' * 400}\n\n" for number in range(9))
+    asked.artifacts.update(content=text.encode(), size=len(text))
+    page = open_as(viewport={"width": 1600, "height": 800})
+    page.goto(path(asked))
+    outline = page.locator(".toc")
+
+    page.get_by_role("heading", name="Part 5").evaluate("(e) => e.scrollIntoView()")
+    expect(outline.locator("summary")).to_contain_text("Part 5")
+    expect(outline).to_be_in_viewport()
+    page.locator(".toc > summary").click()
+    page.get_by_role("link", name="Part 7").click()
+    expect(outline.locator("summary")).to_contain_text("Part 7")
+    expect(outline.locator("ol")).to_be_hidden()
+
+    page.keyboard.press("w")
+    expect(outline.locator("ol")).to_be_visible()
+    page.reload()
+    expect(outline.get_by_role("link", name="Part 8")).to_be_visible()
+    assert page.evaluate("document.querySelector('main').offsetWidth") > 1500
+
+
+def test_a_key_goes_from_change_to_change_in_a_document(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(second_round(page, asked)))
+    page.wait_for_load_state()
+
+    page.keyboard.press("j")
+    expect(page.locator("[data-here]")).to_have_attribute("data-kind", re.compile("added|changed"))
+    expect(page.locator("[data-here] .add").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Comment on line")).to_be_focused()
+
+
+def test_times_are_the_readers_with_utc_behind_them(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    f.answer(asked.run, "approve")
+    moment = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
+    FeedbackResponse.objects.update(received_at=moment)
+    page = open_as(timezone_id="Asia/Tokyo")
+    page.goto(path(asked))
+
+    exact = page.locator("time[data-exact]").first
+    expect(exact).to_have_text("2 Mar 2026, 07:30:00")
+    expect(exact).to_have_attribute("title", "1 Mar 2026, 22:30:00 UTC")
+
+
+def test_nothing_in_the_bar_stands_over_anything_else(open_as: OpenAs) -> None:
+    page = open_as("a-rather-long-name-of-somebody", Role.ADMIN)
+    for width in range(380, 1120, 20):
+        page.set_viewport_size({"width": width, "height": 400})
+        assert page.evaluate(OVERLAPPING) == [], width
+        assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0, width
+
+
+OVERLAPPING = """() => {
+  const boxes = [...document.querySelectorAll(".bar nav a, .wordmark, .bar-user > *")]
+    .filter((e) => e.checkVisibility())
+    .map((e) => ({ name: e.textContent.trim(), ...e.getBoundingClientRect().toJSON() }));
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return boxes.flatMap((a, at) => boxes.slice(at + 1).filter((b) => meet(a, b))
+    .map((b) => `${a.name} / ${b.name}`));
+}"""

@@ -373,3 +373,31 @@ def test_axe_finds_nothing(open_as: OpenAs, scheme: str) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert faults(page) == []
+
+
+# What can be pressed and is smaller than a fingertip, unless it stands in a sentence.
+TOO_SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+  .filter((e) => e.checkVisibility() && !e.matches(".skip-link, [type=hidden], :disabled"))
+  .filter((e) => !e.closest("p") && e.checkVisibility({ contentVisibilityAuto: true }))
+  .map((e) => e.closest("label, .row") || e)
+  .map((e) => [e.textContent.trim().slice(0, 30) || e.name, e.getBoundingClientRect().height])
+  .filter(([, height]) => height < 44)
+"""
+
+
+def test_the_inbox_is_sorted_and_narrowed_where_it_stands(open_as: OpenAs) -> None:
+    asks("Beta", hours=3, agent="claude", cost_usd=0.5)
+    asks("Alpha", hours=2, agent="codex", round=2)
+    page = opened(open_as)
+    expect(titles(page)).to_have_text(["Beta", "Alpha"])
+
+    page.get_by_label("Sort by").select_option("title")
+    expect(titles(page)).to_have_text(["Alpha", "Beta"])
+    settle(page)
+    page.get_by_label("Agent").select_option("claude")
+
+    expect(titles(page)).to_have_text(["Beta"])
+    expect(page).to_have_url(re.compile(r"\?agent=claude&sort=title$"))
+    page.reload()
+    expect(titles(page)).to_have_text(["Beta"])
+    expect(page.get_by_label("Sort by")).to_have_value("title")

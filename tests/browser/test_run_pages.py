@@ -247,6 +247,5 @@ def barriers(page: Page) -> list[tuple[Any, ...]]:
     """What axe finds, with the place of it."""
     found = Axe().run(page).response["violations"]
     return [
-        (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"])
-        for one in found
+        (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found
     ]
