@@ -16,6 +16,7 @@ from ninja import NinjaAPI
 
 from feedback.api.batches import router as batches_router
 from feedback.api.requests import router as requests_router
+from feedback.api.tool_calls import router as tool_calls_router
 from feedback.api.webhooks import router as webhooks_router
 from runs.api import errors
 from runs.api.auth import TokenAuth
@@ -44,7 +45,11 @@ api = NinjaAPI(
 )
 errors.install(api)
 # In this order: the last of the runs' paths would take the others for part of a run's id.
-for router in (requests_router, batches_router, webhooks_router, steps_router, runs_router):
+ROUTERS = (
+    *(requests_router, tool_calls_router, batches_router, webhooks_router),
+    *(steps_router, runs_router),
+)
+for router in ROUTERS:
     api.add_router("", router)
 
 

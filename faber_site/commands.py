@@ -8,7 +8,7 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
-from faber_site.configuration import data_directory, variables
+from faber_site.configuration import data_directory, data_place, variables
 from runs.domain.values.errors import NotAllowed
 from runs.isolation import inside
 from runs.terminal.layout import clean
@@ -26,7 +26,7 @@ GROUPS = {
     "Look at runs": ("status", "events", "state", "context", "verify", "audit"),
     "Write workflows": ("validate", "validate_response", "render"),
     "Operate a site": ("doctor", "project", "user", "token", "webhook", "login_link"),
-    "Connect": ("mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
+    "Connect": ("hook", "mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
 }
 
 
@@ -35,7 +35,7 @@ def main() -> int:
     words = _spelt_for_django(sys.argv)
     try:
         if words[1:2] and words[1] in BEGINS_SITE:
-            data_directory.make(data_directory.place())
+            data_directory.make(data_place.place())
         django.setup()
         for warning in variables.misspelt(os.environ):
             sys.stderr.write(f"WARNING: {warning}\n")

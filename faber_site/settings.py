@@ -12,7 +12,14 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site.configuration import data_directory, databases, extras, values, variables
+from faber_site.configuration import (
+    data_directory,
+    data_place,
+    databases,
+    extras,
+    values,
+    variables,
+)
 from runs.executors import file_modes
 from runs.isolation import inside
 
@@ -24,7 +31,7 @@ RESOURCES = CHECKOUT if (CHECKOUT / "manage.py").exists() else PACKAGE
 _given = variables.read()
 
 file_modes.keep_private()
-FABER_DATA_DIR = data_directory.checked(data_directory.place())
+FABER_DATA_DIR = data_directory.checked(data_place.place())
 
 
 def _key(given: str | None, name: str) -> str:

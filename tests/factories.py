@@ -1,7 +1,7 @@
 """Makes runs for tests: workflows as short documents, and a worker that is called by hand."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.utils import timezone
@@ -14,7 +14,7 @@ from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
 from runs.engine import Start
-from runs.models import Project, Run, StepAttempt
+from runs.models import Project, Run, StepAttempt, clock
 from runs.worker import advance
 from runs.workflow_files import library
 
@@ -82,6 +82,11 @@ def start(document: Json, workspace: Path | None = None, **fields: object) -> Ru
         **fields,  # type: ignore[arg-type]
     )
     return engine.start(order)[0]
+
+
+def long_ago(age: timedelta) -> datetime:
+    """A moment that is further back than this."""
+    return clock.now() - age - timedelta(seconds=1)
 
 
 def lose(run: Run) -> None:

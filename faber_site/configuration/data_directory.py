@@ -11,17 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from runs.executors import file_modes
 from runs.isolation import inside
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
 _OTHERS = 0o077
-
-
-def place() -> Path:
-    """Where it is; from a checkout the data stays with it, so that `faber` sees it anywhere."""
-    if (_CHECKOUT / "manage.py").exists():
-        usual = _CHECKOUT / "var"
-    else:
-        usual = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "faber"
-    return Path(os.environ.get("FABER_DATA_DIR", "").strip() or usual).resolve()
 
 
 def make(folder: Path) -> None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connections
 
 from faber_site import static_files
+from faber_site.hook import local_site
 from faber_site.runtime import address, children
 from faber_site.runtime.children import Child
 from faber_site.runtime.presence import Presence, Unfit
@@ -55,6 +56,7 @@ class ServingCommand(BaseCommand):
         self.prepare()
         if self.has_site:
             static_files.collect()
+            local_site.keep(settings.FABER_DATA_DIR, local_site.ADDRESS, settings.FABER_BASE_URL)
         connections.close_all()
         if self.has_cluster:
             self._pulse.start()

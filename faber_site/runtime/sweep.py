@@ -2,6 +2,7 @@
 
 from feedback.requests import announce, answers
 from feedback.requests.deadlines import acting
+from feedback.tool_calls import asking
 from runs.chain import links
 from runs.worker import sweep as steps
 from runs.worker.lookout import Lookout
@@ -13,4 +14,5 @@ def sweep(lookout: Lookout | None = None) -> None:
     answers.catch_up()
     acting.catch_up()
     announce.catch_up()
+    asking.withdraw_abandoned()
     links.link_new()

@@ -204,6 +204,7 @@ def answer(
                 comment=body.comment,
                 items=[item.model_dump(exclude_none=True) for item in body.items],
                 edits=[Edit(path=edit.path, content=edit.content) for edit in body.edits],
+                rule=body.rule.model_dump() if body.rule else None,
             ),
             seal=body.seal,
             seen=seen,

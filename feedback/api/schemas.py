@@ -232,6 +232,23 @@ class OverrideRequest(Sent):
     )
 
 
+class RuleSent(Sent):
+    """A standing rule that is to come of an answer about a tool."""
+
+    pattern: str = Field(
+        "",
+        description="The exact call (the default), first words of a command followed by ` *`, or "
+        "a path in which `*` stands for a name and `**` for folders.",
+    )
+    mode: Literal["shadow", "on"] = Field(
+        "on", description="shadow: it decides nothing and notes what it would have done."
+    )
+    expires: str = Field("", description="A date, a time, or a duration such as 12h, 7d, 4w.")
+    effect: Literal["allow", "ask"] | None = Field(
+        None, description="allow goes with always_allow; ask makes calls like this always ask."
+    )
+
+
 class GiveAnswer(Sent):
     response: str | dict[str, Any] = Field(
         description="An option, its number or an alias; the words asked for; or the answers to "
@@ -242,6 +259,7 @@ class GiveAnswer(Sent):
     edits: list[EditSent] = Field(
         [], description="With approve: the request's files as you changed them."
     )
+    rule: RuleSent | None = Field(None, description="With always_allow, allow or deny of a tool.")
     seal: str = Field("", description="What you saw; refused as stale when it has changed.")
 
     model_config = ConfigDict(

@@ -31,7 +31,7 @@ _OF_A_REQUEST = (
 )
 _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),
-    *("identity", "provided_by", "seal", "received_at", "edits", "override"),
+    *("identity", "provided_by", "seal", "received_at", "edits", "override", "rule"),
 )
 _OF_A_COMMENT = ("repository", "issue", "comment_id", "comment_url", "shown")
 

@@ -107,6 +107,7 @@ class KeptResponse(Kept):
     received_at: Time
     edits: list[Json] = []
     override: Json = {}
+    rule: Json = {}
 
 
 class KeptComment(Kept):

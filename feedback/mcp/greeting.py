@@ -21,7 +21,11 @@ def greeting() -> dict[str, Any]:
             "serverInfo": {"name": server.name, "title": server.title, "version": "1"},
         },
         "tools": [
-            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed
+            # What comes back describes itself; its schema would only fill the agent's memory.
+            tool.model_dump(
+                mode="json", by_alias=True, exclude_none=True, exclude={"output_schema"}
+            )
+            for tool in listed
         ],
     }
 

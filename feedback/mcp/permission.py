@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 
-from feedback.mcp import tool_input
 from feedback.mcp.site import Json, Session, WaitResult
+from feedback.tool_calls import tool_input
 from runs.domain.values.errors import FaberError, NotFound
 from runs.domain.values.questions import Action
 from runs.domain.values.text import one_line

@@ -7,6 +7,7 @@ from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSett
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
+from feedback.models.tool_calls import RuleSwitch, RuleTrial, StandingRule, ToolCall
 from feedback.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
@@ -26,6 +27,10 @@ __all__ = [
     "NoticeWish",
     "Outgoing",
     "ReviewComment",
+    "RuleSwitch",
+    "RuleTrial",
+    "StandingRule",
+    "ToolCall",
     "ViewedFile",
     "Webhook",
     "WebhookDelivery",

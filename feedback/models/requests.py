@@ -184,6 +184,8 @@ class FeedbackResponse(models.Model):
     comment = models.TextField(blank=True)
     items = models.JSONField(default=list, blank=True)
     edits = models.JSONField(default=list, blank=True, db_default=[])  # of files, by an approval
+    # The standing rule that is to come of it, as it was asked for; empty: none.
+    rule = models.JSONField(default=dict, blank=True, db_default={})
     skipped = models.BooleanField(default=False)
     decides = models.BooleanField(default=True)  # False while a quorum is not reached
     state = models.CharField(max_length=10, choices=State.choices, default=State.TAKEN)

@@ -18,6 +18,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import announce, authority, edits, ledger, recorded, shown
 from feedback.requests.authority import Ruling
 from feedback.requests.edits import Edit, KeptEdits
+from feedback.rules import making
 from runs import engine
 from runs.accounts import permissions
 from runs.domain.planning import event_texts
@@ -68,6 +69,7 @@ class Words:
     comment: str = ""
     items: Sequence[Mapping[str, object]] = ()
     edits: Sequence[Edit] = ()  # of the files that are approved
+    rule: Mapping[str, object] | None = None  # the standing rule that is to come of it
 
     def __bool__(self) -> bool:
         return bool(self.comment.strip() or self.items)
@@ -115,13 +117,14 @@ def respond(
             raise InvalidAnswer(f"Say what should change when you choose {choice.response}.")
         _check_round(request, choice, actor)
         changed = edits.checked(request, choice, said.edits)
+        rule = making.wished(request, choice.response, said.rule)
         if seen.has_other_code and shown.relies_on_it(request, choice.action):
             raise Stale(_OTHER_CODE, seal=request.seal)
         ruling = authority.ruling(request, actor, choice, earlier, override=override)
         decides, moment = ruling.decides, clock.now()
         if decides:
             _close(request, moment)
-        said = replace(said, edits=changed)
+        said = replace(said, edits=changed, rule=rule)
         response = _record(request, choice, said, actor, ruling, moment)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
@@ -133,7 +136,8 @@ def respond(
 
 
 def _compared(request_id: str, actor: Actor) -> AbstractContextManager[shown.Seen]:
-    if actor == POLICY:  # answers in the moment of the question, about code that was just read
+    if actor == POLICY or actor.rule:
+        # Answers in the moment of the question, about code that was just read.
         return nullcontext(shown.look_at_files(request_id))
     return shown.compared(request_id)
 
@@ -274,6 +278,7 @@ def _record(
         comment=said.comment.strip(),
         items=ledger.numbered(said.items),
         edits=[asdict(edit) for edit in said.edits],
+        rule=dict(said.rule or {}),
         skipped=choice.skipped,
         decides=ruling.decides,
         override=ruling.override,
@@ -347,6 +352,7 @@ def _apply(
         response=response.response,
         actor=actor,
     )
+    making.make_wished(response, actor)
     kept = edits.keep(run, request, response)
     engine.resume(
         run,

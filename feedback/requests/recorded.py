@@ -26,7 +26,7 @@ _OF_A_QUESTION = {
 _ALSO_OF_A_QUESTION = ("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at")
 _OF_AN_ANSWER = {1: _OF_AN_ANSWER_AT_FIRST, 2: (*_OF_AN_ANSWER_AT_FIRST, "held_until")}
 
-_ALSO_OF_AN_ANSWER = ("edits", "override")
+_ALSO_OF_AN_ANSWER = ("edits", "override", "rule")
 
 
 def question(
@@ -56,7 +56,7 @@ def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = No
         request_id=request.request_id,
         what=response.response,
         comment=response.comment,
-        reason=str(response.override.get("reason", "")),
+        reason=str(response.override.get("reason", "")) or _rule(response),
         subject=subject_of(response),
         digest=answer_digest(response, request.request_id, entries.FORM),
         marks={**_marks(response), **(marks or {})},
@@ -66,6 +66,12 @@ def decision(response: FeedbackResponse, marks: Mapping[str, object] | None = No
 def _marks(response: FeedbackResponse) -> dict[str, object]:
     marks = {"timed_out": response.timed_out, "override": bool(response.override)}
     return {mark: True for mark, is_set in marks.items() if is_set}
+
+
+def _rule(response: FeedbackResponse) -> str:
+    """The standing rule that decided, with its version."""
+    rule = response.provided_by.get("rule")
+    return f"{rule['name']}@{rule['version']}" if isinstance(rule, Mapping) else ""
 
 
 def _account(response: FeedbackResponse) -> str:

@@ -65,6 +65,17 @@ def check_may_act(actor: Actor, project: Project | None = None) -> None:
         raise NotAllowed("A token of a viewer only reads.")
 
 
+def may_rule(actor: Actor, project: Project) -> bool:
+    """Decide for calls to come: who may answer for the project, and never an agent."""
+    is_named = not project.reviewers or _is_named(actor, project.reviewers)
+    return may_start(actor, project) and is_named
+
+
+def check_may_rule(actor: Actor, project: Project) -> None:
+    if not may_rule(actor, project):
+        raise NotAllowed("Standing rules are for those who may answer in this project.")
+
+
 def check_may_comment(actor: Actor, run: Run) -> None:
     """Note things on a request before it is answered."""
     if actor.is_agent or not membership.rights(actor, run.project) & _ANSWER:

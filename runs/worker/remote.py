@@ -159,7 +159,7 @@ def ask(
 
 def _call_by_question(run: Run, question: Question) -> None:
     """A run that was made for one question, and shows no document, is called by that."""
-    title = titles.cleaned(question.prompt, concealed)
+    title = titles.cleaned(question.title or question.prompt, concealed)
     Run.objects.filter(pk=run.pk, own_title="").update(own_title=title)
 
 

@@ -32,6 +32,18 @@ CALLS = {
     "listRequests": Call(needs=_READ, of="site"),
     "ask": Call(needs=_ACT, body={"type": "confirmation", "prompt": "?", "project": "PROJECT"}),
     "askInRun": Call(needs=_ACT, body={"type": "confirmation", "prompt": "?"}, on="remote"),
+    "askToolUse": Call(
+        needs=_ACT,
+        body={
+            "tool": "Bash",
+            "input": {"command": "ls"},
+            "session": "s",
+            "event": "x",
+            "waiter": "12345678",
+            "project": "PROJECT",
+        },
+    ),
+    "leaveToolCall": Call(needs=_ACT, of="own", body={"waiter": "12345678"}),
     "answerRequest": Call(needs=_ANSWER, body={"response": "approve"}),
     "overrideRequest": Call(needs=_OPERATE, body={"response": "approve", "reason": "x"}),
     "waitForAnswer": Call(needs=_READ),
@@ -91,6 +103,7 @@ def sent(caller: Program, name: str, place: Place) -> HttpResponse:
     address = (
         path.replace("{run_id}", run.run_id)
         .replace("{request_id}", place.request.request_id)
+        .replace("{call}", "1")
         .replace("{batch_id}", place.batch.batch_id)
         .replace("{webhook_id}", place.webhook.endpoint_id)
         .replace("{delivery_id}", place.delivery.delivery_id)
@@ -110,6 +123,8 @@ def expected(name: str, who: str, where: str) -> str:
     call, standing = CALLS[name], standing_of_program(who)
     if not standing.site:
         return "out"
+    if call.of == "own":
+        return "missing"  # nobody here has asked
     if call.of == "site":
         return "through"
     if call.of == "somewhere":

@@ -72,6 +72,7 @@ class Actor:
     token: str = ""  # the name of the token a program came with
     scope: Scope | None = None  # of that token
     projects: frozenset[int] | None = None  # the only ones a token is for; None: not bound
+    rule: tuple[str, int] | None = None  # the standing rule that answers, and its version
 
     @property
     def identity(self) -> str:
@@ -90,13 +91,14 @@ class Actor:
 
     def describe(self) -> dict[str, object]:
         """The seeds' `provided_by`, without the time."""
-        described = {
+        described: dict[str, object] = {
             "user": self.name,
             "source": self.source.value,
             "method": self.method,
             "email": self.email,
             "account": self.account,
             "token": self.token,
+            "rule": self.rule and {"name": self.rule[0], "version": self.rule[1]},
         }
         return {key: value for key, value in described.items() if value}
 

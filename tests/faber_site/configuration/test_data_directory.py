@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from faber_site.configuration import data_directory
+from faber_site.configuration import data_directory, data_place
 from tests.commands import shell
 
 
@@ -95,11 +95,11 @@ def test_an_installed_program_keeps_its_data_where_programs_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("FABER_DATA_DIR", raising=False)
-    monkeypatch.setattr(data_directory, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(data_place, "_CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
 
-    assert data_directory.place() == tmp_path / "share" / "faber"
+    assert data_place.place() == tmp_path / "share" / "faber"
 
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert data_directory.place() == tmp_path / "home" / ".local" / "share" / "faber"
+    assert data_place.place() == tmp_path / "home" / ".local" / "share" / "faber"

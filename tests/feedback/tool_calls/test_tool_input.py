@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.mcp import tool_input
+from feedback.tool_calls import tool_input
 from runs.domain.values.secrets.redaction import REDACTED
 
 TOKEN = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4aB3dE6gH9jK2"
