@@ -60,7 +60,7 @@ DEBUG = _given.debug
 
 FABER_HOST = _given.host
 FABER_PORT = _given.port
-_own_host = values.in_address(FABER_HOST)
+_own_host = values.in_address(values.reachable(FABER_HOST))
 FABER_BASE_URL = _given.base_url or f"http://{_own_host}:{FABER_PORT}"
 _address = urlsplit(FABER_BASE_URL)
 _public_host = _address.hostname or FABER_HOST
@@ -239,13 +239,14 @@ X_FRAME_OPTIONS = "DENY"
 FABER_HSTS_SECONDS = _given.hsts_seconds
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # no HSTS unless FABER_HSTS_SECONDS asks for it
+    "security.W008",  # `https_only` refuses instead: a redirect can come back for ever
     "security.W005",  # not for other hosts of the domain, which need not speak https
     "security.W021",  # nor into the browsers' own lists
 ]
 SECURE_REFERRER_POLICY = "same-origin"
 if _address.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_SSL_REDIRECT = True
+    MIDDLEWARE.insert(1, "faber_site.https_only.https_only")
     SECURE_HSTS_SECONDS = FABER_HSTS_SECONDS
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True

@@ -67,7 +67,8 @@ def test_the_core_alone_serves_pages_and_commands(tmp_path: Path) -> None:
         tmp_path,
         "sys.argv = ['faber', 'migrate', '-v', '0'];"
         "from faber_site.cli import main; main();"
-        "from django.test import Client; print(Client(SERVER_NAME='localhost').get('/login/').status_code)",
+        "from django.test import Client; site = Client(SERVER_NAME='localhost');"
+        "print(site.get('/login/').status_code)",
     )
 
     assert (done.returncode, done.stdout) == (0, "200\n"), done.stderr

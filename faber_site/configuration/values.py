@@ -59,6 +59,11 @@ def in_address(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def reachable(host: str) -> str:
+    """Where somebody on this machine finds what listens there: on all addresses is no address."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches it."""
     try:

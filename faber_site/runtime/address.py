@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from faber_site.configuration import values
+
 BACKLOG = 2048
-ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
 class AddressError(Exception):
@@ -32,8 +33,9 @@ def listen() -> socket.socket:
 def answers(path: str) -> bool:
     """Whether the site answers this path with 200, asked as the proxy in front of it would."""
     public = urlsplit(settings.FABER_BASE_URL)
-    host = ANYWHERE.get(settings.FABER_HOST, settings.FABER_HOST)
-    asking = http.client.HTTPConnection(host, settings.FABER_PORT, timeout=2)
+    asking = http.client.HTTPConnection(
+        values.reachable(settings.FABER_HOST), settings.FABER_PORT, timeout=2
+    )
     try:
         asking.request(
             "GET", path, headers={"Host": public.netloc, "X-Forwarded-Proto": public.scheme}

@@ -5,12 +5,14 @@ from argparse import SUPPRESS
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connections
 
 from faber_site import static_files
+from faber_site.configuration import values
 from faber_site.hook import local_site
 from faber_site.runtime import address, children
 from faber_site.runtime.children import Child
@@ -97,6 +99,16 @@ class ServingCommand(BaseCommand):
     def _warnings(self) -> Iterator[str]:
         if settings.DEBUG:
             yield "FABER_DEBUG is on; error pages show the site's insides."
+        public = urlsplit(settings.FABER_BASE_URL).hostname or ""
+        if (
+            self.has_site
+            and values.is_loopback(public)
+            and not values.is_loopback(settings.FABER_HOST)
+        ):
+            yield (
+                f"FABER_HOST={settings.FABER_HOST} can be reached from other machines, but links "
+                f"lead to {settings.FABER_BASE_URL}. Set FABER_BASE_URL to the address people use."
+            )
         is_behind_proxy = self.has_site and settings.FABER_BASE_URL.startswith("https:")
         if is_behind_proxy and not settings.FABER_TRUSTED_PROXIES:
             yield (

@@ -138,3 +138,14 @@ def test_a_machine_is_called_as_its_system_calls_it_unless_somebody_says_otherwi
     assert load(monkeypatch, tmp_path)["FABER_MACHINE_NAME"] == "rita-s-laptop-2"
     named = load(monkeypatch, tmp_path, MACHINE_NAME="worker-2.example")
     assert named["FABER_MACHINE_NAME"] == "worker-2.example"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"), [(ANYWHERE, "http://127.0.0.1:8123"), ("::", "http://[::1]:8123")]
+)
+def test_listening_everywhere_prints_an_address_that_can_be_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str, address: str
+) -> None:
+    loaded = load(monkeypatch, tmp_path, HOST=host, PORT="8123")
+
+    assert (loaded["FABER_HOST"], loaded["FABER_BASE_URL"]) == (host, address)
