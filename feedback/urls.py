@@ -20,6 +20,7 @@ urlpatterns = [
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),
     path("requests/<slug:request_id>/undo/", desk_views.undo, name="undo"),
     path("requests/<slug:request_id>/go-now/", desk_views.go_now, name="go-now"),
+    path("requests/<slug:request_id>/delegate/", steering.delegate, name="delegate"),
     path("requests/<slug:request_id>/override/", steering.override, name="override"),
     path("requests/<slug:request_id>/remarks/", remarks.remarks, name="remarks"),
     path("requests/<slug:request_id>/remarks/<int:pk>/", remarks.remark, name="remark"),

@@ -6,7 +6,7 @@ from runs.pages.lists import views as list_views
 from runs.pages.projects import views as project_views
 from runs.pages.run import context, views
 from runs.pages.run.failures import STREAMS
-from runs.pages.sign_in import sessions, tokens
+from runs.pages.sign_in import sessions, stand_in, tokens
 from runs.pages.sign_in import views as signing_in
 from runs.pages.start import views as start_views
 
@@ -82,6 +82,8 @@ urlpatterns = [
     path("account/sessions/", sessions.session_list, name="sessions"),
     path("account/sessions/<int:pk>/end/", sessions.session_end, name="session-end"),
     path("account/sessions/others/end/", sessions.other_sessions_end, name="other-sessions-end"),
+    path("account/stand-in/", stand_in.stand_in, name="stand-in"),
+    path("account/stand-in/end/", stand_in.stand_in_end, name="stand-in-end"),
     path("account/tokens/", tokens.token_list, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", tokens.token_revoke, name="token-revoke"),
 ]

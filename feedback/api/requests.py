@@ -10,6 +10,7 @@ from feedback.api import long_poll, questions
 from feedback.api.schemas import (
     AskedJson,
     ChangesJson,
+    DelegateRequest,
     GiveAnswer,
     OverrideRequest,
     RequestJson,
@@ -23,6 +24,7 @@ from feedback.requests import code_changes, shown
 from feedback.requests.answers import Words, counted, respond
 from feedback.requests.edits import Edit
 from feedback.requests.find import find_request
+from feedback.requests.handover import delegation
 from feedback.requests.request_json import request_shape, request_shapes
 from runs.accounts import membership, permissions
 from runs.api import idempotency, paging
@@ -81,7 +83,10 @@ def list_requests(
 
 
 def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
-    return not permissions.refusal_to_answer(actor, asked.run, asked.reviewers) and not any(
+    """Whether they may answer it and have not; what is assigned to somebody else is theirs."""
+    is_theirs = asked.assignee and not permissions.is_called(actor, asked.assignee)
+    refusal = permissions.refusal_to_answer(actor, asked.run, asked.deciders)
+    return not (is_theirs or refusal) and not any(
         given.identity == actor.identity for given in counted(asked)
     )
 
@@ -254,6 +259,31 @@ def override(
         raise Invalid([Problem("reason", "must not be empty")])
     with shown.compared(request_id) as seen:
         return idempotency.once_in_transaction(request, work)
+
+
+@router.post(
+    "/requests/{request_id}/delegate",
+    response=answers({200: RequestJson}, 404, 409),
+    by_alias=True,
+    operation_id="delegateRequest",
+    summary="Hand a request over",
+)
+def delegate(
+    request: ApiRequest,
+    request_id: str,
+    body: DelegateRequest,
+    idempotency_key: IdempotencyHeader,
+) -> Status[Json]:
+    """For whoever may answer it, and for operators: the other may answer in their place."""
+
+    def work() -> tuple[int, Json]:
+        asked = delegation.delegate(
+            request_id, body.to, actor=request.auth.actor, comment=body.comment
+        )
+        return 200, request_shape(asked)
+
+    find_request(request_id, seen_by=request.auth.actor)
+    return idempotency.once_in_transaction(request, work)
 
 
 @router.get(

@@ -84,6 +84,13 @@ class ResponseJson(BaseModel):
     override: OverrideJson | None = Field(description="Where an operator decided for others.")
 
 
+class DelegationJson(BaseModel):
+    from_: str = Field(alias="from")
+    to: str
+    at: str
+    comment: str
+
+
 class RequestJson(BaseModel):
     """Request JSON."""
 
@@ -100,7 +107,8 @@ class RequestJson(BaseModel):
     cost_usd: float | None = Field(
         description="What the agent said it cost, over every attempt of the step."
     )
-    assignee: str | None
+    assignee: str | None = Field(description="Who is to look at it first.")
+    delegated: list[DelegationJson] = Field(description="Who handed it over to whom.")
     due_at: str | None = Field(description="When a decision should be there.")
     on_timeout: str | None = Field(description="The option that is taken then, if nobody decides.")
     escalated_to: list[str] = Field(description="Who is asked too, since nobody had decided.")
@@ -133,6 +141,7 @@ class RequestJson(BaseModel):
                     "agent": "claude",
                     "cost_usd": 0.42,
                     "assignee": None,
+                    "delegated": [],
                     "due_at": "2026-11-16T13:04:10Z",
                     "on_timeout": "reject",
                     "escalated_to": [],
@@ -218,6 +227,16 @@ class EditSent(Sent):
 
     path: str
     content: str
+
+
+class DelegateRequest(Sent):
+    to: str = Field(min_length=1, max_length=150, description="An account.")
+    comment: str = Field("", max_length=2000)
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"to": "rita", "comment": "On leave until Monday."}]},
+    )
 
 
 class OverrideRequest(Sent):

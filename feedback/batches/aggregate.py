@@ -23,7 +23,8 @@ _RUN = (
 )
 _REQUEST = (
     *("request_id", "run_id", "type", "prompt", "options", "context", "phase", "step"),
-    *("reviewers", "quorum", "seal", "requested_at", "own_title", "round", "max_rounds"),
+    *("reviewers", "delegated", "assignee", "quorum", "seal", "requested_at", "own_title"),
+    *("round", "max_rounds"),
 )
 
 

@@ -152,7 +152,7 @@ def _carry_out(answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator
     if row.asked is None:
         return _steer(answer, row.run, by)
     # As the channel they came through knows them: a git name, say, is nobody's account.
-    if refusal := permissions.refusal_to_answer(actor, row.run, row.asked.reviewers):
+    if refusal := permissions.refusal_to_answer(actor, row.run, row.asked.deciders):
         raise NotAllowed(refusal)
     response = respond(
         row.asked.request_id,

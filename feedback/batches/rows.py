@@ -175,7 +175,7 @@ def _refusal(known: BatchRun, actor: Actor) -> str:
     if not known.member.is_open:
         return ""
     if known.asked:
-        return permissions.refusal_to_answer(actor, known.run, known.asked.reviewers)
+        return permissions.refusal_to_answer(actor, known.run, known.asked.deciders)
     if permissions.may_steer(actor, known.run):
         return ""
     return "Retrying and aborting is for operators and for whoever started the run."

@@ -17,7 +17,7 @@ from feedback.requests import shown
 from feedback.requests.answers import counted, round_limit, standing
 from feedback.requests.find import find_request
 from feedback.requests.foresight import outlooks
-from runs.accounts import permissions
+from runs.accounts import permissions, users
 from runs.domain.planning.preview import Outlook
 from runs.domain.responses import usage
 from runs.domain.values.actors import Actor
@@ -68,6 +68,15 @@ class Desk:
     returning: Sequence[WriteBack]  # answers to a run that is executed elsewhere
     version: str
     may_override: bool
+    may_operate: bool
+
+    @property
+    def may_delegate(self) -> bool:
+        return self.is_open and (not self.refusal or self.may_operate)
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        return users.active_names() if self.may_delegate else ()
 
     @property
     def is_open(self) -> bool:
@@ -117,7 +126,8 @@ def find(request_id: str, *, seen_by: Actor | None) -> FeedbackRequest:
 def version_of(asked: FeedbackRequest) -> str:
     states = "".join(response.state[0] for response in asked.responses.all())
     due = sum(row.is_due for row in _returning(asked)) if asked.run.is_foreign else 0
-    return f"{asked.status}-{states or 0}{'-due' if due else ''}"
+    handed = len(asked.delegated)
+    return f"{asked.status}-{states or 0}{'-due' if due else ''}{f'-to{handed}' if handed else ''}"
 
 
 def desk_of(
@@ -149,6 +159,7 @@ def desk_of(
         returning=_returning(asked) if asked.run.is_foreign else (),
         version=version_of(asked),
         may_override=is_open and permissions.may_override(actor, asked.run),
+        may_operate=permissions.may_operate(actor, asked.run.project),
     )
 
 
@@ -160,7 +171,7 @@ def _returning(asked: FeedbackRequest) -> list[WriteBack]:
 def _refusal(asked: FeedbackRequest, actor: Actor) -> str:
     already = {response.identity for response in counted(asked)}
     try:
-        permissions.check_may_answer(actor, asked.run, reviewers=asked.reviewers, already=already)
+        permissions.check_may_answer(actor, asked.run, reviewers=asked.deciders, already=already)
     except Refused as error:
         return str(error)
     return ""

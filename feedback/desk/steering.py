@@ -10,6 +10,7 @@ from feedback.desk import views
 from feedback.desk.page import find
 from feedback.models import FeedbackRequest
 from feedback.requests import answers
+from feedback.requests.handover import delegation
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import FaberError, Invalid, Problem
 from runs.pages.http import PageRequest, SeeOther, noted, refusing, visitor
@@ -28,6 +29,17 @@ def override(request: PageRequest, request_id: str) -> HttpResponse:
         answers.respond(request_id, response, actor=actor, seal=seal, override=reason)
 
     return _done(request, request_id, "override", decide)
+
+
+@keeping_words
+@require_POST
+@refusing
+def delegate(request: PageRequest, request_id: str) -> HttpResponse:
+    def hand_over(_asked: FeedbackRequest, actor: Actor) -> None:
+        to, comment = request.POST.get("to", ""), request.POST.get("comment", "")
+        delegation.delegate(request_id, to, actor=actor, comment=comment)
+
+    return _done(request, request_id, "delegate", hand_over)
 
 
 def _done(

@@ -27,7 +27,7 @@ _OF_A_REQUEST = (
     *("phase", "step", "step_index", "reviewers", "quorum", "seal", "shown_on_cli"),
     *("steps_behind", "fingerprint", "requested_at", "ranked_at", "closed_at"),
     *("own_title", "round", "max_rounds", "agent", "cost_usd", "due_at"),
-    *("escalate_to", "escalated_at"),
+    *("escalate_to", "escalated_at", "assignee", "delegated"),
 )
 _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),

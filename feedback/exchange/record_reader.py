@@ -147,6 +147,8 @@ class KeptRequest(Kept):
     due_at: Time | None = None
     escalate_to: list[str] = []
     escalated_at: Time | None = None
+    assignee: Annotated[str, Field(max_length=150)] = ""
+    delegated: list[Json] = []
     attempt: Count | None
     artifacts: list[Count]
     comment: KeptComment | None

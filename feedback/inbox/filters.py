@@ -19,6 +19,7 @@ class SortOrder(StrEnum):
     TITLE = "title"
     PROJECT = "project"
     ROUND = "round"
+    ASSIGNEE = "assignee"
     COST = "cost"
     CHANGES = "changes"
 

@@ -27,7 +27,7 @@ OVERDUE = timedelta(hours=24)
 
 # What `permissions` looks at.
 _STARTER = (*("started_by", "started_by_user_id", "started_by_account", "on_hold", "project_id"),)
-_WHO_MAY = ("reviewers", *(f"run__{field}" for field in _STARTER))
+_WHO_MAY = ("reviewers", "delegated", "assignee", *(f"run__{field}" for field in _STARTER))
 _PROJECT = ("name", "visibility", "members")
 _CHANGES = ("files", "additions", "deletions")
 _COUNTED = ("count", "newest", "total")
@@ -69,6 +69,7 @@ _ORDERS: Mapping[SortOrder, tuple[OrderBy, ...]] = {
     SortOrder.TITLE: (Lower(_TITLE).asc(),),
     SortOrder.PROJECT: (Lower("run__project__name").asc(),),
     SortOrder.ROUND: (F("round").desc(),),
+    SortOrder.ASSIGNEE: (NullIf("assignee", _NOTHING).asc(nulls_last=True),),
     SortOrder.COST: (F("cost_usd").desc(nulls_last=True),),
     SortOrder.CHANGES: (
         (F("snapshot__additions") + F("snapshot__deletions")).desc(nulls_last=True),
@@ -210,7 +211,7 @@ def following(
     for other in (
         others.select_related("run__project", "snapshot").only(*_LISTED).iterator(PER_PAGE)
     ):
-        if not permissions.refusal_to_answer(actor, other.run, other.reviewers):
+        if _is_for(actor, other):
             return other
     return None
 
@@ -276,15 +277,26 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
     may: dict[tuple[object, ...], bool] = {}
     allowed = []
     projects = Project.objects.only(*_PROJECT).in_bulk()
-    for pk, reviewers, *starter in requests.values_list("pk", *_WHO_MAY):
-        alike = (*reviewers, *starter)
+    for pk, reviewers, delegated, assignee, *starter in requests.values_list("pk", *_WHO_MAY):
+        handed = tuple(str(each["to"]) for each in delegated)
+        alike = (*reviewers, handed, assignee, *starter)
         if alike not in may:
             run = Run(**dict(zip(_STARTER, starter, strict=True)))
             run.project = projects[run.project_id]
-            may[alike] = not permissions.refusal_to_answer(actor, run, reviewers)
+            asked = FeedbackRequest(
+                run=run, reviewers=reviewers, delegated=delegated, assignee=assignee
+            )
+            may[alike] = _is_for(actor, asked)
         if may[alike]:
             allowed.append(pk)
     return requests.filter(pk__in=allowed)
+
+
+def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
+    """Whether somebody may answer it, and nobody else has been given it."""
+    if asked.assignee and not permissions.is_called(actor, asked.assignee):
+        return False
+    return not permissions.refusal_to_answer(actor, asked.run, asked.deciders)
 
 
 def _by_type(
@@ -317,7 +329,7 @@ def _rows(leaf: Page[FeedbackRequest], actor: Actor) -> list[InboxRow]:
     return [
         InboxRow(
             asked=asked,
-            refusal=permissions.refusal_to_answer(actor, asked.run, asked.reviewers),
+            refusal=permissions.refusal_to_answer(actor, asked.run, asked.deciders),
             is_overdue=asked.requested_at < since,
         )
         for asked in leaf

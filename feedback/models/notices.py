@@ -13,6 +13,7 @@ class NoticeKind(models.TextChoices):
     OPENED = "opened"
     REMINDER = "reminder"
     ESCALATED = "escalated"
+    DELEGATED = "delegated"
     DECIDED = "decided"
     WITHDRAWN = "withdrawn"
     SUPERSEDED = "superseded"

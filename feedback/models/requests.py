@@ -74,6 +74,11 @@ class FeedbackRequest(models.Model):
     escalated_at = models.DateTimeField(null=True, blank=True)
     acts_at = models.DateTimeField(null=True, blank=True)  # when something of this is to be done
 
+    # Who is to look at it first, and who handed it to whom.
+    assignee = models.CharField(max_length=150, blank=True, default="", db_default="")
+    delegated = models.JSONField(default=list, blank=True, db_default=[])
+    dealt_to = models.CharField(max_length=150, blank=True, default="", db_default="")
+
     class Meta:
         ordering = ["requested_at", "id"]
         constraints = [
@@ -134,6 +139,17 @@ class FeedbackRequest(models.Model):
     def escalated_to(self) -> list[str]:
         """Who is asked too, because nobody had decided."""
         return list(self.escalate_to) if self.escalated_at else []
+
+    @property
+    def deciders(self) -> list[str]:
+        """Who may answer: those it is for, and those it was handed to; empty: anybody."""
+        handed = [str(each["to"]) for each in self.delegated]
+        return list(dict.fromkeys([*self.reviewers, *handed])) if self.reviewers else []
+
+    @property
+    def audience(self) -> list[str]:
+        """Whom to tell: whoever it is assigned to, else everybody it is for."""
+        return [self.assignee] if self.assignee else list(self.reviewers)
 
     @property
     def feedback_type(self) -> FeedbackType:
@@ -245,13 +261,23 @@ class FeedbackResponse(models.Model):
 
     @property
     def who(self) -> str:
+        """Whoever answered; with whom they answered for, if that is somebody else."""
+        other = self.on_behalf_of
+        return f"{self.name} for {other}" if other else self.name
+
+    @property
+    def name(self) -> str:
         return str(self.provided_by.get("user", ""))
+
+    @property
+    def on_behalf_of(self) -> str:
+        return str(self.provided_by.get("on_behalf_of", ""))
 
     @property
     def account(self) -> str:
         """The account behind the name, when that is another: git's name is what somebody set."""
         account = str(self.provided_by.get("account", ""))
-        return "" if account.casefold() == self.who.casefold() else account
+        return "" if account.casefold() == self.name.casefold() else account
 
     @property
     def source(self) -> str:
@@ -273,7 +299,7 @@ class FeedbackResponse(models.Model):
         """Whoever gave the answer, as it is on record."""
         by = self.provided_by
         return Actor(
-            name=self.who,
+            name=self.name,
             source=Source(self.source),
             method=str(by.get("method", "")),
             email=str(by.get("email", "")),

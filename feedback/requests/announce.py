@@ -26,13 +26,16 @@ class Channel(Protocol):
     def run_moved(self, run: Run) -> None:
         """A run began, failed or came to its end; one that failed can be resumed."""
 
-    # A channel may leave these two out, and says nothing then.
+    # A channel may leave these three out, and says nothing then.
 
     def reminded(self, request: FeedbackRequest, to: Sequence[str]) -> None:
         """Nobody has decided yet; `to` are the reviewers, nobody means whoever may answer."""
 
     def escalated(self, request: FeedbackRequest, to: Sequence[str]) -> None:
         """These are asked too from now on."""
+
+    def delegated(self, request: FeedbackRequest, to: str) -> None:
+        """It was handed over to somebody."""
 
     def catch_up(self) -> None:
         """Do what should have been done by now and was not: its job was lost. No transaction."""
@@ -63,6 +66,12 @@ def escalated(request: FeedbackRequest, to: Sequence[str]) -> None:
     for channel in _channels():
         if hasattr(channel, "escalated"):
             channel.escalated(request, to)
+
+
+def delegated(request: FeedbackRequest, to: str) -> None:
+    for channel in _channels():
+        if hasattr(channel, "delegated"):
+            channel.delegated(request, to)
 
 
 def catch_up() -> None:

@@ -15,9 +15,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.requests import announce, authority, edits, ledger, recorded, shown
-from feedback.requests.authority import Ruling
+from feedback.requests import announce, edits, ledger, recorded, shown
 from feedback.requests.edits import Edit, KeptEdits
+from feedback.requests.handover import authority
+from feedback.requests.handover.authority import Ruling
 from feedback.rules import making
 from runs import engine
 from runs.accounts import permissions
@@ -104,10 +105,10 @@ def respond(
             )
     with transaction.atomic():
         request, run = _locked(request_id)
-        _check_open(request)
+        check_open(request)
         # Only a quorum leaves a request open with answers that count.
         earlier = counted(request) if request.quorum > 1 else []
-        authority.check(request, actor, earlier, override=override)
+        place = authority.check(request, actor, earlier, override=override)
         if seal and seal != request.seal:
             raise Stale(seal=request.seal)
         choice = resolve(request.feedback_type, request.choices, answer, request.form)
@@ -125,6 +126,7 @@ def respond(
         if decides:
             _close(request, moment)
         said = replace(said, edits=changed, rule=rule)
+        ruling = replace(ruling, on_behalf_of=place)
         response = _record(request, choice, said, actor, ruling, moment)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
@@ -219,7 +221,7 @@ def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     return request, request.run
 
 
-def _check_open(request: FeedbackRequest) -> None:
+def check_open(request: FeedbackRequest) -> None:
     if request.status == RequestStatus.PENDING:
         return
     decision = request.decision
@@ -259,7 +261,7 @@ def _close(request: FeedbackRequest, now: datetime) -> None:
     closed = {"status": request.status, "closed_at": request.closed_at}
     if not update(FeedbackRequest, still_open, closed):
         request.refresh_from_db()
-        _check_open(request)
+        check_open(request)
 
 
 def _record(
@@ -286,7 +288,7 @@ def _record(
         held_until=held_until,
         user_id=actor.user_id,
         identity=actor.identity,
-        provided_by=actor.describe(),
+        provided_by={**actor.describe(), **ruling.in_place},
         seal=request.seal,
         received_at=now,
     )

@@ -15,6 +15,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import announce, answers, recorded
 from feedback.requests.deadlines import policy
 from feedback.requests.fingerprint import fingerprint
+from feedback.requests.handover import assigning
 from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
 from feedback.requests.seal import seal_of
 from runs.domain.planning import titles
@@ -38,6 +39,8 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     """Put a question to people, in the transaction that parks its run."""
     now = clock.read_at(run)
     made = _made_by(run, asking.after)
+    reviewers = list(question.reviewers) or run.project.reviewers
+    dealt_to = assigning.next_of(run, reviewers)
     behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
     request = FeedbackRequest(
         request_id=_unused_id(now),
@@ -58,7 +61,9 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         phase=unit.phase.value,
         step=unit.step.id,
         step_index=unit.index,
-        reviewers=list(question.reviewers) or run.project.reviewers,
+        reviewers=reviewers,
+        assignee=dealt_to,
+        dealt_to=dealt_to,
         quorum=question.quorum,
         steps_behind=behind,
         fingerprint=_fingerprint(run, unit, question),

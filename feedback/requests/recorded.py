@@ -23,7 +23,10 @@ _OF_A_QUESTION = {
     1: _OF_A_QUESTION_AT_FIRST,
     2: (*_OF_A_QUESTION_AT_FIRST, "own_title", "round", "max_rounds", "agent", "cost_usd"),
 }
-_ALSO_OF_A_QUESTION = ("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at")
+_ALSO_OF_A_QUESTION = (
+    *("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at"),
+    *("assignee", "delegated"),
+)
 _OF_AN_ANSWER = {1: _OF_AN_ANSWER_AT_FIRST, 2: (*_OF_AN_ANSWER_AT_FIRST, "held_until")}
 
 _ALSO_OF_AN_ANSWER = ("edits", "override", "rule")
@@ -76,7 +79,7 @@ def _rule(response: FeedbackResponse) -> str:
 
 def _account(response: FeedbackResponse) -> str:
     """The account behind the name: on a command line the name is git's, which anybody sets."""
-    return str(response.provided_by.get("account") or (response.user and response.who) or "")
+    return str(response.provided_by.get("account") or (response.user and response.name) or "")
 
 
 def retraction(response: FeedbackResponse, *, reason: str, actor: Actor | None = None) -> None:

@@ -46,6 +46,7 @@ def _told(request: FeedbackRequest) -> str:
             ("Asked", f"{request.requested_at:%Y-%m-%d %H:%M} UTC"),
             ("Due", _due(request)),
             ("For", ", ".join(request.reviewers)),
+            ("Assigned to", _assigned(request)),
             ("Round", request.round_name.removeprefix("Round ")),
             ("Limit", request.round_limit),
             ("Agent", request.agent),
@@ -55,6 +56,14 @@ def _told(request: FeedbackRequest) -> str:
     )
     answers = "\n".join(_answer(response) for response in request.responses.all())
     return "\n\n".join(part for part in (head, _body(request), answers) if part)
+
+
+def _assigned(request: FeedbackRequest) -> str:
+    if not request.delegated:
+        return request.assignee
+    handed = request.delegated[-1]
+    said = f": {handed['comment']}" if handed.get("comment") else ""
+    return f"{request.assignee} (handed over by {handed['from']}{said})"
 
 
 def _due(request: FeedbackRequest) -> str:

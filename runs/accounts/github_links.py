@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
 from runs import github
-from runs.accounts import users
+from runs.accounts import stand_ins, users
 from runs.domain.values.actors import Actor, Role, Source
 from runs.domain.values.errors import NotFound, Refused
 from runs.models import GitHubLink
@@ -83,6 +83,7 @@ def actor_of(login: str, number: int | None) -> Actor:
         groups=own | lent,
         lent=lent - own,
         sees_all=account is not None and users.operates(own),
+        stands_in_for=stand_ins.absent_for(account.pk if account and own else None),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from django.conf import settings
 
 from runs.accounts import membership
-from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.values.actors import Absent, Actor, Role, Source
 from runs.domain.values.errors import AlreadyAnswered, NotAllowed, OnHold, Refused
 from runs.models import Project, Run
 
@@ -96,7 +96,7 @@ def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
         return "Answering is for reviewers and operators."
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
         return "You started this run, so somebody else has to answer."
-    if reviewers and not _is_named(actor, reviewers):
+    if reviewers and not (_is_named(actor, reviewers) or stands_in_for(actor, run, reviewers)):
         return f"This request is for {', '.join(reviewers)}."
     return ""
 
@@ -145,6 +145,35 @@ def may_override(actor: Actor, run: Run) -> bool:
 def is_asked(actor: Actor, reviewers: Sequence[str]) -> bool:
     """Whether somebody is among those whom a request is for."""
     return not reviewers or _is_named(actor, reviewers)
+
+
+def is_called(actor: Actor, name: str) -> bool:
+    """Whether this is the name of their own account."""
+    return _is_named(actor, [name])
+
+
+def stands_in_for(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
+    """Who is asked and away, and for whom this person decides; else nothing."""
+    groups = {name.removeprefix("group:") for name in reviewers if name.startswith("group:")}
+    names = {name.casefold() for name in reviewers}
+    for absent in actor.stands_in_for:
+        # What they might not answer themselves nobody answers for them.
+        is_named = absent.name.casefold() in names or groups & absent.groups
+        if is_named and not refusal_to_answer(_as_actor(absent), run, ()):
+            return absent.name
+    return ""
+
+
+def _as_actor(absent: Absent) -> Actor:
+    return Actor(
+        name=absent.name,
+        username=absent.name,
+        source=Source.WEB,
+        method="",
+        user_id=absent.user_id,
+        groups=absent.groups,
+        sees_all=absent.sees_all,
+    )
 
 
 def _rights(actor: Actor, project: Project | None) -> frozenset[str]:

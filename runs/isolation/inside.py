@@ -12,6 +12,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "answer": (),
     "batch": ("answer",),
     "cancel": (),
+    "delegate": (),
     "hook": ("connect", "install", "remove"),
     "import": (),
     "login-link": (),

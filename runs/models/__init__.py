@@ -1,17 +1,25 @@
 """The rows behind a run; what must always hold is a constraint here, what happens is `engine`'s."""
 
-from runs.models.access import AccessToken, BrowserSession, Dismissal, GitHubLink, IdempotencyKey
+from runs.models.access import (
+    AccessToken,
+    BrowserSession,
+    Dismissal,
+    GitHubLink,
+    IdempotencyKey,
+    StandIn,
+)
 from runs.models.audit import AuditEntry, AuditKind
 from runs.models.hosts import SiteHost
 from runs.models.naming import choices
 from runs.models.packages import CodePart, ContextPackage, ContextPart
-from runs.models.projects import DEMO, Batch, Project, owners_of
+from runs.models.projects import DEMO, ROUND_ROBIN, Batch, Project, owners_of
 from runs.models.record import Artifact, CodeSnapshot, Event
 from runs.models.run import Run
 from runs.models.steps import OutputPart, StepAttempt, StepOutput, WorkerBeat
 
 __all__ = [
     "DEMO",
+    "ROUND_ROBIN",
     "AccessToken",
     "Artifact",
     "AuditEntry",
@@ -30,6 +38,7 @@ __all__ = [
     "Project",
     "Run",
     "SiteHost",
+    "StandIn",
     "StepAttempt",
     "StepOutput",
     "WorkerBeat",

@@ -52,6 +52,22 @@ class GitHubLink(models.Model):
         return self.login
 
 
+class StandIn(models.Model):
+    """Who decides for somebody who is away."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    stand_in = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    until = models.DateTimeField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.stand_in} for {self.user}"
+
+
 class BrowserSession(models.Model):
     """A browser somebody is signed in with; it goes when its session goes, whoever deletes that."""
 

@@ -11,6 +11,7 @@ from runs.domain.values.members import EVERYONE, MEMBERS
 from runs.domain.values.moments.business_hours import BusinessHours, read_hours
 from runs.models import places
 
+ROUND_ROBIN = "round-robin"
 DEMO = "faber/demo"  # the project that demos count for
 
 
@@ -59,6 +60,13 @@ class Project(models.Model):
     on_timeout = models.JSONField(default=list, db_default=[], blank=True)  # options that end runs
     business_hours = models.CharField(max_length=300, blank=True, default="", db_default="")
     timezone = models.CharField(max_length=60, blank=True, default="", db_default="")
+    assign = models.CharField(
+        max_length=20,
+        choices=[("", "Nobody"), (ROUND_ROBIN, "Round-robin within a group")],
+        blank=True,
+        default="",
+        db_default="",
+    )  # to whom a new request is given first
     worktree = models.BooleanField("each run in a git worktree of its own", default=False)
     exclusive = models.BooleanField("one run at a time", default=False)
     created_at = models.DateTimeField(default=now)

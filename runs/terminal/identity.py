@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.contrib.auth import get_user_model
 
-from runs.accounts import users
+from runs.accounts import stand_ins, users
 from runs.domain.values.actors import Actor, Role, Source
 from runs.models import Run
 from runs.workspaces.git import git
@@ -29,6 +29,7 @@ def cli_actor() -> Actor:
         # Whoever can read the database from a shell operates the site.
         groups=frozenset({Role.OPERATOR.value}) | (users.groups_of(user) if user else frozenset()),
         sees_all=True,
+        stands_in_for=stand_ins.absent_for(user.pk if user else None),
     )
 
 

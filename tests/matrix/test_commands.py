@@ -13,6 +13,7 @@ DECIDES = {
     "answer": ["fr-20261116-000000", "approve"],
     "batch": ["answer", "coord-20261116-000000"],
     "cancel": ["latest", "--reason", "x"],
+    "delegate": ["fr-20261116-000000", "rita"],
     "hook": ["install"],
     "import": ["/nowhere"],
     "login_link": ["admin"],

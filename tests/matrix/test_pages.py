@@ -42,6 +42,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "held": _LOOK,
     "undo": {"POST": Rule(needs=_READ)},  # one's own answer alone: refused, not hidden
     "go-now": {"POST": Rule(needs=_READ)},
+    "delegate": {"POST": Rule(needs=_ANSWER, fields={"to": "admin"})},
     "override": {"POST": Rule(needs=_OPERATE, fields={"response": "reject", "reason": "x"})},
     "remarks": {"GET": Rule(needs=_ANSWER), "POST": Rule(needs=_ANSWER, fields={"body": "x"})},
     "remark": {"GET": Rule(needs=_ANSWER), "POST": Rule(needs=_ANSWER)},
@@ -99,6 +100,11 @@ RULES: dict[str, dict[str, Rule]] = {
     "login": {"GET": _OPEN, "POST": _OPEN},
     "login-link": {"GET": _OPEN, "POST": _OPEN},
     "logout": {},  # whoever comes is sent to the page to sign in
+    "stand-in": {
+        **_SITE,
+        "POST": Rule(needs=_READ, of="site", fields={"stand_in": "admin", "until": "2030-01-01"}),
+    },
+    "stand-in-end": {"POST": Rule(needs=_READ, of="site")},  # for oneself alone
     "tokens": {**_SITE, "POST": Rule(needs=_READ, of="site")},
     "token-revoke": {"POST": Rule(needs=_READ, of="site")},  # one's own alone
     "sessions": _SITE,

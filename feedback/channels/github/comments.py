@@ -86,6 +86,7 @@ class Shown:
     due_at: datetime | None = None
     on_timeout: str = ""
     escalated_to: tuple[str, ...] = ()
+    assignee: str = ""
     round_name: str = ""
     round_limit: str = ""  # why only operators may request changes
     summary: str = ""
@@ -195,6 +196,8 @@ def _fields(shown: Shown) -> Iterator[str]:
     if shown.due_at:
         then = f", then {line(shown.on_timeout, 100)} is taken" if shown.on_timeout else ""
         yield f"**Due**: {_time(shown.due_at)}{then}"
+    if shown.assignee:
+        yield f"**Assigned to**: {line(shown.assignee, 150)}"
     if shown.escalated_to:
         yield f"**Escalated to**: {line(', '.join(shown.escalated_to), 300)}"
 

@@ -56,6 +56,7 @@ def shown(request: FeedbackRequest) -> Shown:
         due_at=request.due_at,
         on_timeout=request.on_timeout,
         escalated_to=tuple(request.escalated_to),
+        assignee=request.assignee,
         round_name=request.round_name,
         round_limit=request.round_limit,
         summary=told.summary,

@@ -24,7 +24,8 @@ from runs.models import Run, clock
 
 _TURN = timedelta(seconds=30)
 _RUNS = (NoticeKind.RUN_FINISHED, NoticeKind.RUN_FAILED)
-_AGAIN = (NoticeKind.REMINDER, NoticeKind.ESCALATED)
+_PERSONAL = (NoticeKind.ESCALATED, NoticeKind.DELEGATED)
+_AGAIN = (NoticeKind.REMINDER, *_PERSONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +156,7 @@ def _concerns(announcement: Announcement, person: Reachable) -> bool:
         return False
     if kind in CLOSING:
         return person.wants(NoticeWish.DECIDED) and _knows(asked, person)
-    if kind == NoticeKind.ESCALATED:  # whoever is named for it, whatever else they want
+    if kind in _PERSONAL:  # whoever is named for it, whatever else they want
         return _is_named(person.user, announcement.to or []) and _may_answer(asked, person.user)
     if kind == NoticeKind.REMINDER:
         return person.wants(NoticeWish.REMINDERS) and _may_answer(asked, person.user)
@@ -172,7 +173,7 @@ def _is_named(user: User, names: list[str]) -> bool:
 
 def _may_answer(asked: FeedbackRequest, user: User) -> bool:
     actor = users.actor_of(user)
-    return not permissions.refusal_to_answer(actor, asked.run, asked.reviewers)
+    return not permissions.refusal_to_answer(actor, asked.run, asked.deciders)
 
 
 def _is_member(run: Run, user: User) -> bool:

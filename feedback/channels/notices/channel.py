@@ -52,6 +52,12 @@ def escalated(request: FeedbackRequest, to: Sequence[str]) -> None:
         _again(NoticeKind.ESCALATED, request, to)
 
 
+def delegated(request: FeedbackRequest, to: str) -> None:
+    """Have whoever it was handed to told."""
+    if _is_heard(request.run.project):
+        _again(NoticeKind.DELEGATED, request, [to], number=len(request.delegated))
+
+
 def _again(
     kind: NoticeKind, request: FeedbackRequest, to: Sequence[str], *, number: int = 0
 ) -> None:

@@ -23,6 +23,7 @@ HEADINGS = {
     NoticeKind.OPENED: "Waiting for a decision",
     NoticeKind.REMINDER: "Still waiting for a decision",
     NoticeKind.ESCALATED: "Escalated to you",
+    NoticeKind.DELEGATED: "Handed over to you",
     NoticeKind.DECIDED: "Decided",
     NoticeKind.WITHDRAWN: "No longer needed",
     NoticeKind.SUPERSEDED: "Asked again",

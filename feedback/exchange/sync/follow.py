@@ -175,7 +175,7 @@ def _close(row: FeedbackRequest, *, is_final: bool) -> None:
 def _decided_there(row: FeedbackRequest, request: Request) -> None:
     """Somebody answered in the directory; if it was not our own answer, theirs counts."""
     theirs, ours = request.answers[-1], row.decision
-    if ours and ours.response == theirs.response and ours.who == theirs.provided_by.get("user"):
+    if ours and ours.response == theirs.response and ours.name == theirs.provided_by.get("user"):
         if (written := write_back_of(ours)) and written.is_due:
             _settle(written)
         return

@@ -64,6 +64,7 @@ def _mine(requests: list[FeedbackRequest]) -> list[FeedbackRequest]:
     return [
         request
         for request in requests
-        if not permissions.refusal_to_answer(actor, request.run, request.reviewers)
+        if not permissions.refusal_to_answer(actor, request.run, request.deciders)
+        and (not request.assignee or permissions.is_called(actor, request.assignee))
         and not request.responses.filter(identity=actor.identity, imported=False).exists()
     ]

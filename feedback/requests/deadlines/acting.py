@@ -123,7 +123,7 @@ def _remind(pk: int, now: datetime) -> None:
         )
         mine = _still(pk, remind_at=request.remind_at)
         if mine.update(remind_at=later, reminded=F("reminded") + 1):
-            announce.reminded(request, request.reviewers)
+            announce.reminded(request, request.audience)
 
 
 def _look_again(pk: int) -> None:

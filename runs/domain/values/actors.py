@@ -54,6 +54,16 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """Somebody who is away, for whom another decides meanwhile."""
+
+    name: str
+    user_id: int
+    groups: frozenset[str] = frozenset()
+    sees_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
     """A person as a channel knows them; the label is shown, the identity decides."""
 
@@ -73,6 +83,7 @@ class Actor:
     scope: Scope | None = None  # of that token
     projects: frozenset[int] | None = None  # the only ones a token is for; None: not bound
     rule: tuple[str, int] | None = None  # the standing rule that answers, and its version
+    stands_in_for: tuple[Absent, ...] = ()
 
     @property
     def identity(self) -> str:

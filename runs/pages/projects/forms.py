@@ -32,7 +32,7 @@ _TIME = (
 _GROUPS = (
     ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive")),
     ("Agent", "bot", ("agent", "context_tokens", "context_bytes")),
-    ("Decisions", "stamp", ("reviewers",)),
+    ("Decisions", "stamp", ("reviewers", "assign")),
     ("Time", "clock", _TIME),
     ("Members", "users", ("visibility", "members")),
     ("Notices", "bell", ("notify",)),
@@ -135,6 +135,7 @@ class ProjectForm(_ModelForm):
             "remind": "Remind every",
             "escalate_after": "Escalate after",
             "business_hours": "Business hours",
+            "assign": "Assign requests to",
             "timezone": "Time zone",
         }
         help_texts = {
@@ -150,6 +151,8 @@ class ProjectForm(_ModelForm):
             "remind": "Reviewers are reminded each time it has passed.",
             "business_hours": "mon-fri 09:00-17:00; then only working time counts, and a day is "
             "a working day. Empty: around the clock.",
+            "assign": "Round-robin: each new request for group:NAME goes to the next member first; "
+            "the others may answer too.",
             "timezone": "Of the business hours, such as Europe/Berlin; empty: UTC.",
         }
 

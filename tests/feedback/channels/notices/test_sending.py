@@ -13,6 +13,7 @@ from faber_site.runtime.sweep import sweep
 from feedback.channels.notices import receivers, sending
 from feedback.models import Announcement, Notice, NoticeSettings
 from feedback.requests import announce, answers
+from feedback.requests.handover.delegation import delegate
 from runs import engine
 from runs.accounts import notify_urls, users
 from runs.domain.values.actors import Role
@@ -255,6 +256,19 @@ def test_an_escalation_reaches_whom_it_names_whatever_else_they_want(
 
     assert [mail["To"] for mail in post.mails] == ["rita@example.org", "boss@example.org"]
     assert "Escalated to you" in post.text_of()
+
+
+def test_whoever_a_request_is_handed_to_is_told(post: MailSink, rita: User) -> None:
+    boss = users.create("boss", role=Role.OPERATOR)
+    boss.email = "boss@example.org"
+    boss.save()
+    NoticeSettings.objects.create(user=boss, wishes=[])
+    request = f.pending(asking())
+    delegate(request.request_id, "boss", actor=users.actor_of(rita))
+    work_off()
+
+    assert [mail["To"] for mail in post.mails] == ["rita@example.org", "boss@example.org"]
+    assert "Handed over to you" in post.text_of()
 
 
 def test_nothing_is_noted_where_nobody_could_be_told() -> None:

@@ -68,6 +68,7 @@ def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
         ["business_hours", "–"],
         ["timezone", "–"],
         ["notify", "–"],
+        ["assign", "–"],
     ]
 
 
