@@ -81,6 +81,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
 # Workers, leases and runs are named by it, so each machine of a site has a name of its own.
 FABER_MACHINE_NAME = _given.machine_name or values.machine_name_of(socket.gethostname())
 FABER_WORKERS = _given.workers
+FABER_WORKER_LABELS = _given.worker_labels
 FABER_AGENT_COMMAND = _given.agent_command
 FABER_PYTHON_STEPS = _given.python_steps
 FABER_STEP_TIMEOUT = _given.step_timeout

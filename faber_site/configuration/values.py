@@ -16,6 +16,7 @@ from pydantic_settings import NoDecode
 from feedback.channels.callbacks import addresses
 from runs.accounts import notify_urls
 from runs.domain.values.errors import Invalid
+from runs.domain.workflow.definition import LABEL
 
 LONGEST_NAME = 60
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
@@ -85,6 +86,13 @@ def _flag(raw: str) -> bool:
 
 def _names(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
+
+
+def _labels(raw: str) -> tuple[str, ...]:
+    for name in _names(raw):
+        if not LABEL.fullmatch(name):
+            raise NotAccepted("labels such as gpu,linux: a-z, 0-9, dots, dashes, _", name)
+    return _names(raw)
 
 
 def _words(raw: str) -> tuple[str, ...]:
@@ -229,6 +237,7 @@ def _reading(read: Callable[[str], Any]) -> BeforeValidator:
 
 Flag = Annotated[bool, _reading(_flag)]
 Names = Annotated[tuple[str, ...], NoDecode, _reading(_names)]
+Labels = Annotated[tuple[str, ...], NoDecode, _reading(_labels)]
 Words = Annotated[tuple[str, ...], NoDecode, _reading(_words)]
 Networks = Annotated[tuple[Network, ...], NoDecode, _reading(_networks)]
 AllowedAddresses = Annotated[addresses.Allowed, NoDecode, _reading(_allowed)]

@@ -74,6 +74,13 @@ class Variables(BaseSettings):
         values.whole(1, 200),
         told("runs executed at the same time; two more processes take short jobs"),
     ] = 12
+    worker_labels: Annotated[
+        values.Labels,
+        told(
+            "what this machine has, comma-separated; steps and projects that"
+            " [need](operating.md#several-machines) it run on machines with all their labels"
+        ),
+    ] = ()
     secret_key: Annotated[
         values.Key | None,
         told("at least 32 random characters", default="made once in the data directory"),

@@ -1,6 +1,6 @@
 """The machines of the site: each tells of itself, and sees which of the others are there."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -30,6 +30,7 @@ def this_machine(*, works: bool = False) -> SiteHost:
         audit_key=machine.key_mark(settings.FABER_AUDIT_KEY),
         clock_ahead=_clock_ahead(),
         lacks=known.lacks,
+        labels=sorted(settings.FABER_WORKER_LABELS),
         began_at=now,
         seen_at=now,
         worked_at=now if works else known.worked_at,
@@ -42,7 +43,9 @@ def tell(own: SiteHost) -> None:
         [own],
         update_conflicts=True,
         unique_fields=["identity", "name"],
-        update_fields=["secret_key", "audit_key", "clock_ahead", "lacks", "seen_at", "worked_at"],
+        update_fields=[
+            *("secret_key", "audit_key", "clock_ahead", "lacks", "labels", "seen_at", "worked_at")
+        ],
     )
 
 
@@ -100,6 +103,11 @@ def was_called(host: str, identity: str) -> bool:
 def with_folder(folder: str) -> list[str]:
     """Other machines with workers that may have this folder."""
     return [host.name for host in others() if has_workers(host) and folder not in host.lacks]
+
+
+def with_labels(needed: Collection[str]) -> list[str]:
+    """Other machines with workers that have all these labels."""
+    return [host.name for host in others() if has_workers(host) and set(needed) <= set(host.labels)]
 
 
 def note_missing(folder: str) -> None:

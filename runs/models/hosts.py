@@ -14,6 +14,7 @@ class SiteHost(models.Model):
     audit_key = models.CharField(max_length=12, db_default="")
     clock_ahead = models.FloatField(db_default=0.0)  # seconds, of the database's clock
     lacks = models.JSONField(default=list, db_default=[])  # folders that are not there
+    labels = models.JSONField(default=list, db_default=[])  # what its workers are said to have
     began_at = models.DateTimeField(db_default=Now())
     seen_at = models.DateTimeField(db_default=Now())
     worked_at = models.DateTimeField(null=True)  # when its workers were last there

@@ -67,6 +67,7 @@ class Project(models.Model):
         default="",
         db_default="",
     )  # to whom a new request is given first
+    needs = models.JSONField(default=list, db_default=[], blank=True)  # labels of its machines
     worktree = models.BooleanField("each run in a git worktree of its own", default=False)
     exclusive = models.BooleanField("one run at a time", default=False)
     created_at = models.DateTimeField(default=now)

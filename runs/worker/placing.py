@@ -4,6 +4,8 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 
+from django.conf import settings
+
 from runs.engine import Claim
 from runs.jobs import queue, register
 from runs.jobs.table import Job
@@ -12,6 +14,7 @@ from runs.workspaces import recognising, worktrees
 
 # How long what was seen of the other machines holds: a look costs about as much as a step.
 _HOLDS_SECONDS = 30
+_HOW_TO_LABEL = "Set FABER_WORKER_LABELS on {} and start `faber work` there, then retry."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,38 @@ class Nowhere:
 
 def look(claim: Claim) -> Elsewhere | Nowhere | None:
     """Where a step must be executed that was taken here; None when here is right."""
-    run = claim.run
+    needed = _needed(claim)
+    if not needed <= set(settings.FABER_WORKER_LABELS):
+        return _labelled(claim.run, needed)
+    place = _with_folder(claim.run)
+    if needed and isinstance(place, Elsewhere) and place.host not in register.with_labels(needed):
+        return Nowhere(
+            f"it needs {_listed(needed)}, and its folder {claim.run.home} is on {place.host}, "
+            f"which does not have that. {_HOW_TO_LABEL.format(place.host)}"
+        )
+    return place
+
+
+def _needed(claim: Claim) -> set[str]:
+    return {*claim.run.project.needs, *claim.unit.step.needs}
+
+
+def _labelled(run: Run, needed: set[str]) -> Elsewhere | Nowhere:
+    """A machine with these labels; the one that has the folder, if it is among them."""
+    fitting = register.with_labels(needed)
+    if fitting:
+        return Elsewhere(run.host if run.host in fitting else fitting[0])
+    return Nowhere(
+        f"it needs a worker with {_listed(needed)}, and none is running. "
+        f"{_HOW_TO_LABEL.format('a machine that has that')}"
+    )
+
+
+def _listed(labels: set[str]) -> str:
+    return ", ".join(sorted(labels))
+
+
+def _with_folder(run: Run) -> Elsewhere | Nowhere | None:
     if not machine.is_one_of_many() or _is_ours(run):
         return None
     found = _executed_elsewhere(run) if run.host else _not_begun(run)

@@ -1,5 +1,6 @@
 """A workflow as its author wrote it: values only, checked when they are read."""
 
+import re
 import shlex
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -17,6 +18,8 @@ def _duration(text: str) -> str:
 
 DurationText = Annotated[str, AfterValidator(_duration)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=100)]
+LABEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # of a machine, such as gpu
+Label = Annotated[str, Field(pattern=f"^{LABEL.pattern}$")]
 MAX_SECONDS = 31 * 24 * 3600  # more would overflow the clocks of some platforms
 
 
@@ -135,6 +138,7 @@ class Step(Value):
     agent: Agent | None = None
     evidence: tuple[Evidence, ...] = ()
     paths: tuple[str, ...] = ()  # globs of the files it is to touch; others are marked
+    needs: tuple[Label, ...] = ()  # labels of the machine it is executed on
 
     @property
     def title(self) -> str:

@@ -15,6 +15,7 @@ from runs.domain.values.moments.business_hours import read_hours, zone_of
 from runs.domain.values.moments.durations import maybe_duration
 from runs.domain.values.questions import Action, known_action
 from runs.domain.workflow import agents
+from runs.domain.workflow.definition import LABEL
 from runs.models import Project, places
 from runs.pages.projects import settings
 from runs.workspaces import worktrees
@@ -30,7 +31,7 @@ _TIME = (
     "timezone",
 )
 _GROUPS = (
-    ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive")),
+    ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive", "needs")),
     ("Agent", "bot", ("agent", "context_tokens", "context_bytes")),
     ("Decisions", "stamp", ("reviewers", "assign")),
     ("Time", "clock", _TIME),
@@ -82,6 +83,11 @@ class ProjectForm(_ModelForm):
         required=False,
         max_length=1000,
         help_text="Where its code lies on the server, as a full path.",
+    )
+    needs = NamesField(
+        label="Needs",
+        required=False,
+        help_text="Labels that a machine must have to run its steps, separated by commas.",
     )
     reviewers = NamesField(
         label="Reviewers",
@@ -165,6 +171,12 @@ class ProjectForm(_ModelForm):
     def groups(self) -> list[tuple[str, str, list[forms.BoundField]]]:
         """Titles with their icons and fields, as the page shows them."""
         return [(title, icon, [self[name] for name in names]) for title, icon, names in _GROUPS]
+
+    def clean_needs(self) -> list[str]:
+        named: list[str] = self.cleaned_data["needs"]
+        if wrong := next((name for name in named if not LABEL.fullmatch(name)), ""):
+            raise forms.ValidationError(f"{wrong!r} is not a label such as gpu or linux-arm64.")
+        return named
 
     def clean_workspace(self) -> str:
         named = self.cleaned_data["workspace"].strip()

@@ -330,3 +330,40 @@ def test_a_site_without_other_machines_asks_git_nothing(become: Become) -> None:
     run = asking(repository(become("only") / "app"), MAKE, COMMIT)
 
     assert (run.host, run.left_commit) == ("only", "")
+
+
+def labelled(settings: Settings, become: Become, name: str, *labels: str) -> Path:
+    settings.FABER_WORKER_LABELS = labels
+    return become(name)
+
+
+def test_a_step_goes_to_a_machine_with_its_labels(
+    settings: Settings, become: Become, tmp_path: Path
+) -> None:
+    labelled(settings, become, "with-gpu", "gpu", "linux")
+    labelled(settings, become, "plain", "linux")
+    train = f.step("train", needs=["gpu"])
+
+    run = f.started(f.workflow({"build": [f.step("prepare"), train]}), tmp_path)
+
+    waiting = run.attempts.get(status=StepAttempt.Status.QUEUED)
+    assert (waiting.step, waiting.host) == ("train", "with-gpu")
+
+    labelled(settings, become, "with-gpu", "gpu", "linux")
+    assert f.work(run).state is RunStatus.COMPLETED
+
+
+def test_a_label_that_the_machine_with_the_folder_lacks_is_asked_about(
+    settings: Settings, become: Become
+) -> None:
+    labelled(settings, become, "with-gpu", "gpu")
+    home = labelled(settings, become, "plain") / "app"
+    home.mkdir()
+    run = f.started(f.workflow({"build": [f.step("make"), f.step("train", needs=["gpu"])]}), home)
+    labelled(settings, become, "with-gpu", "gpu")
+
+    run = f.work(run)
+
+    asked = str(f.pending(run).context)
+    assert "it needs gpu, and its folder" in asked
+    assert "is on plain, which does not have that" in asked
