@@ -25,7 +25,7 @@ GROUPS = {
     "Decide": ("pending", "show", "answer"),
     "Look at runs": ("status", "events", "state", "context", "verify", "audit"),
     "Write workflows": ("validate", "validate_response", "render"),
-    "Operate a site": ("doctor", "project", "user", "token", "webhook", "login_link"),
+    "Operate a site": ("doctor", "project", "user", "token", "webhook", "rule", "login_link"),
     "Connect": ("hook", "mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
 }
 

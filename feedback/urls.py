@@ -9,6 +9,7 @@ from feedback.desk.code import views as code_views
 from feedback.doctor import views as doctor_views
 from feedback.inbox import views
 from feedback.notices import views as notice_views
+from feedback.rules import views as rule_views
 from feedback.webhooks import views as webhook_views
 
 urlpatterns = [
@@ -56,6 +57,10 @@ urlpatterns = [
     path("account/notices/", notice_views.notices, name="notices"),
     path("account/notices/test/", notice_views.test, name="notices-test"),
     path("account/notices/newest/", notice_views.newest, name="notices-newest"),
+    path("rules/", rule_views.rule_list, name="rules"),
+    path("rules/make/", rule_views.rule_make, name="rule-make"),
+    path("rules/switch/", rule_views.rule_switch, name="rule-switch"),
+    path("rules/<int:rule_pk>/", rule_views.rule_change, name="rule-change"),
     path("audit/", audit_pages.audit, name="audit"),
     path("doctor/", doctor_views.doctor, name="doctor"),
     path("audit.csv", audit_pages.audit_csv, name="audit-csv"),

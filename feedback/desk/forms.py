@@ -6,14 +6,17 @@ from typing import Any, cast
 
 from django import forms
 
+from feedback.desk import rule_fields
 from feedback.desk.form_fields import field_for
 from feedback.desk.review import LONGEST_REMARK, LinePlace
 from feedback.models import FeedbackRequest, ReviewComment
 from feedback.models.reviews import KINDS
 from feedback.requests.answers import Words
+from feedback.rules import making
 from runs.domain.values.errors import FaberError, InvalidAnswer, RoundLimit
 from runs.domain.values.forms.questions import FormQuestion, is_typed
 from runs.domain.values.questions import ItemKind
+from runs.domain.values.standing.patterns import suggestions
 
 WITH_EDITS = "approve:edits"  # what the button says that approves one's own suggestions too
 
@@ -39,6 +42,9 @@ class AnswerForm(forms.Form):
             self.fields[name] = field_for(question)
             self._questions[name] = question
         self._is_typed = self.asks_for_words and is_typed(asked.form)
+        call = making.call_of(asked)
+        self.rule_patterns = suggestions(call.about) if call else []
+        self.fields.update(rule_fields.fields_for(call) if call else {})
 
     @property
     def questions(self) -> list[tuple[FormQuestion, forms.BoundField]]:
@@ -59,6 +65,11 @@ class AnswerForm(forms.Form):
         if self._is_typed:
             return {question.id: self._text(name) for name, question in self._questions.items()}
         return self._composed() or self._text("comment")
+
+    @property
+    def rule(self) -> Mapping[str, object] | None:
+        """The standing rule that is to come of the answer."""
+        return rule_fields.rule_in(self.cleaned_data, self._text("response"))
 
     @property
     def words(self) -> Words:
@@ -110,7 +121,8 @@ class AnswerForm(forms.Form):
         """What is wrong with each answer, beside the field it was given in."""
         names = {question.id: name for name, question in self._questions.items()}
         problems = error.details.get("problems")
-        return [
+        of_rule = _in_rule(problems)
+        return of_rule or [
             (names.get(each["place"], next(iter(names))), f"This {each['message']}.")
             if each["place"]
             else (next(iter(names)), each["message"])
@@ -130,6 +142,16 @@ class AnswerForm(forms.Form):
     def _text(self, name: str) -> str:
         value = str(self.cleaned_data.get(name) or "") if self.is_bound and self.is_valid() else ""
         return value.replace("\r\n", "\n")
+
+
+def _in_rule(problems: object) -> list[tuple[str, str]]:
+    """What is wrong with a standing rule, beside its own fields."""
+    listed = problems if isinstance(problems, list) else []
+    return [
+        (each["place"].replace("rule.", "rule_"), f"This {each['message']}.")
+        for each in listed
+        if each["place"].startswith("rule.")
+    ]
 
 
 class RemarkForm(forms.Form):

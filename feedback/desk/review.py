@@ -106,6 +106,7 @@ def send(
     comment: str,
     seal: str,
     has_edits: bool = False,
+    rule: Mapping[str, object] | None = None,
 ) -> FeedbackResponse:
     """Answer with everything noted so far; each remark becomes a numbered item."""
     with shown.compared(asked.request_id) as seen, transaction.atomic():
@@ -118,6 +119,7 @@ def send(
                 comment=comment,
                 items=_items(noted),
                 edits=edits_of(asked, noted) if has_edits else (),
+                rule=rule,
             ),
             seal=seal,
             seen=seen,

@@ -133,6 +133,7 @@ def _answer(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
             comment=form.words.comment,
             seal=form.seen,
             has_edits=form.has_edits,
+            rule=form.rule,
         )
     except FaberError as error:
         noted(request, error)

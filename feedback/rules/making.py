@@ -141,6 +141,8 @@ def find(name: str, *, seen_by: Actor) -> StandingRule:
 
 def call_of(request: FeedbackRequest) -> ToolCall | None:
     """The call that a rule can be made from: neither a plan nor questions."""
+    if all(option.value != ALWAYS_ALLOW for option in request.choices):
+        return None
     calls = ToolCall.objects.exclude(tool__in=(PLAN, QUESTIONS))
     return calls.filter(request=request).first()
 

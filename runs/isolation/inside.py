@@ -20,6 +20,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "override": (),
     "project": ("--set", "--webhook-secret"),
     "resume": (),
+    "rule": ("disable", "remove", "stop", "start"),
     "token": (),
     "user": (),
     "webhook": (),

@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 
-from feedback.models import FeedbackRequest, WebhookDelivery, WebhookEndpoint
+from feedback.models import FeedbackRequest, StandingRule, WebhookDelivery, WebhookEndpoint
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
 from runs.engine import Start, start
@@ -61,6 +61,9 @@ def site(
     places = {}
     for name, visibility in (("open", "everyone"), ("closed", "members")):
         project = Project.objects.create(name=f"Acme/{name}", visibility=visibility)
+        StandingRule.objects.create(
+            project=project, tool="Bash", pattern="ls", effect="allow", mode="on", made_by="x"
+        )
         batch = Batch.objects.create(
             batch_id=f"coord-20261116-{name}", project=project, workflow_id="small", started_by="x"
         )

@@ -50,6 +50,10 @@ RULES: dict[str, dict[str, Rule]] = {
     "artifact": _LOOK,
     "view-file": {"POST": Rule(needs=_ANSWER, fields={"path": "app.py"})},
     "changed-image": _LOOK,
+    "rules": _SITE,
+    "rule-make": {"POST": Rule(needs=_READ, of="site")},  # nothing is proposed here
+    "rule-change": {"POST": Rule(needs=_ANSWER, fields={"do": "off"})},
+    "rule-switch": {"POST": Rule(needs=_OPERATE, of="site", fields={"do": "off"})},
     "audit": _SITE,
     "audit-csv": _SITE,
     "statistics": _SITE,
@@ -167,6 +171,7 @@ def filled(name: str, place: Place) -> str:
         "<int:number>": "1",
         "<int:count>": "1",
         "<int:pk>": "999999",
+        "<int:rule_pk>": str(place.project.rules.get().pk),
         "<str:token>": "nothing",
         "<str:since>": "base",
         "<str:side>": "new",
@@ -182,6 +187,7 @@ def filled(name: str, place: Place) -> str:
 _SAYS_WHAT_IS_NOT_SET_UP = {"github-webhook"}  # with 503
 # What is not there for anybody, so that even who may is told so.
 _MAY_BE_MISSING = {
+    "rule-make",  # nothing is proposed
     "view-file",
     "changed-image",
     "remark",
