@@ -69,6 +69,7 @@ def test_all_settings_are_shown(project: Project, tmp_path: Path) -> None:
         ["timezone", "–"],
         ["notify", "–"],
         ["assign", "–"],
+        ["needs", "–"],
     ]
 
 
