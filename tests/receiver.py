@@ -16,6 +16,7 @@ class Call:
     path: str
     headers: dict[str, str]  # with names in small letters
     body: bytes
+    method: str = "POST"
 
     @property
     def document(self) -> dict[str, Any]:
@@ -50,13 +51,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self._receiver.calls.append(Call(path=self.path, headers=headers, body=body))
+        self._receiver.calls.append(
+            Call(path=self.path, headers=headers, body=body, method=self.command)
+        )
         fault = self._receiver.faults.pop(0) if self._receiver.faults else 204
         if isinstance(fault, int):
             self.send_response(fault)
             self.end_headers()
         else:
             fault(self)
+
+    do_PATCH = do_POST  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Nothing is printed."""

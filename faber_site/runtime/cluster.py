@@ -8,6 +8,8 @@ from multiprocessing import Event, get_context
 from types import FrameType
 from uuid import uuid4
 
+from django.conf import settings
+
 from faber_site.runtime import memory, processes
 from runs.jobs import draining
 from runs.jobs.table import Job
@@ -27,7 +29,10 @@ def main() -> None:
     from django_q import signals  # noqa: PLC0415  needs the settings
 
     from faber_site.runtime.lanes import Lanes  # noqa: PLC0415
+    from feedback.channels.notices import chat  # noqa: PLC0415
 
+    if settings.FABER_NOTIFY_URLS:
+        chat.load()
     draining.heed(sys.argv[2])
     signals.post_spawn.connect(_worker_starts)
     signals.pre_execute.connect(_job_starts)

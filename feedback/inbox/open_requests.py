@@ -193,11 +193,7 @@ def newest(actor: Actor, sight: Sight, after: int | None, most: int = 3) -> Newe
     if after is None or last <= after:
         return Newest(newest=max(last, after or 0), requests=())
     rows = every.filter(pk__gt=after).select_related("run__project").only(*_LISTED)
-    mine = [
-        asked
-        for asked in rows[:PER_PAGE]
-        if not permissions.refusal_to_answer(actor, asked.run, asked.reviewers)
-    ]
+    mine = [asked for asked in rows[:PER_PAGE] if _is_for(actor, asked)]
     return Newest(newest=last, requests=mine[:most])
 
 

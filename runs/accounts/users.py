@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
 from django.core import signing
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,7 +21,7 @@ LINK_LASTS = timedelta(minutes=10)
 _SALT = "faber.login-link"
 
 
-def create(name: str, *, role: Role, password: str | None = None) -> User:
+def create(name: str, *, role: Role, password: str | None = None, email: str = "") -> User:
     """A new account in one role; without a password it can sign in by link only."""
     users = get_user_model()
     if users.objects.filter(username__iexact=name).exists():
@@ -32,10 +33,19 @@ def create(name: str, *, role: Role, password: str | None = None) -> User:
     except ValidationError as error:
         problem = Problem("name", f"{name!r} is not an account name. {' '.join(error.messages)}")
         raise Invalid([problem]) from error
+    _check_email(email)
     with transaction.atomic():
-        user = users.objects.create_user(username=name, password=password)
+        user = users.objects.create_user(username=name, password=password, email=email)
         set_role(user, role)
     return user
+
+
+def _check_email(email: str) -> None:
+    try:
+        if email:
+            validate_email(email)
+    except ValidationError as error:
+        raise Invalid([Problem("email", f"{email!r} is not an e-mail address")]) from error
 
 
 def set_role(user: User, role: Role) -> None:

@@ -22,7 +22,7 @@ from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, clock
 
-_TURN = timedelta(seconds=30)
+_TURN = timedelta(seconds=9)
 _RUNS = (NoticeKind.RUN_FINISHED, NoticeKind.RUN_FAILED)
 _PERSONAL = (NoticeKind.ESCALATED, NoticeKind.DELEGATED)
 _AGAIN = (NoticeKind.REMINDER, *_PERSONAL)
@@ -95,7 +95,7 @@ def _everybody(announcement: Announcement) -> Iterator[Addressed]:
         return
     if announcement.kind in CLOSING:
         yield from _who_knows(announcement)
-    else:
+    elif announcement.kind != NoticeKind.DELEGATED:
         yield from _shared(announcement)
     for person in _people():
         if _concerns(announcement, person):
@@ -159,8 +159,8 @@ def _concerns(announcement: Announcement, person: Reachable) -> bool:
     if kind in _PERSONAL:  # whoever is named for it, whatever else they want
         return _is_named(person.user, announcement.to or []) and _may_answer(asked, person.user)
     if kind == NoticeKind.REMINDER:
-        return person.wants(NoticeWish.REMINDERS) and _may_answer(asked, person.user)
-    if person.wants(NoticeWish.ASKED) and _may_answer(asked, person.user):
+        return person.wants(NoticeWish.REMINDERS) and _is_asked(asked, person.user)
+    if person.wants(NoticeWish.ASKED) and _is_asked(asked, person.user):
         return True
     return person.wants(NoticeWish.PROJECTS) and _is_member(asked.run, person.user)
 
@@ -169,6 +169,12 @@ def _is_named(user: User, names: list[str]) -> bool:
     groups = {f"{GROUP}{name}" for name in users.groups_of(user)}
     own = user.get_username().casefold()
     return any(name in groups or name.casefold() == own for name in names)
+
+
+def _is_asked(asked: FeedbackRequest, user: User) -> bool:
+    """Whether it waits for somebody: for whoever it is assigned to, else for all who may answer."""
+    is_others = asked.assignee and not _is_named(user, [asked.assignee])
+    return not is_others and _may_answer(asked, user)
 
 
 def _may_answer(asked: FeedbackRequest, user: User) -> bool:
@@ -190,9 +196,6 @@ def _is_theirs(run: Run, person: Reachable) -> bool:
 
 
 def _knows(asked: FeedbackRequest, person: Reachable) -> bool:
-    """Whether somebody was told of a request that another decided."""
-    decision = asked.decision
-    if decision and decision.user_id == person.user.pk:
-        return False
+    """Whether somebody was told of a request."""
     told = Notice.objects.filter(announcement__request=asked, user=person.user)
     return told.exclude(announcement__kind__in=CLOSING).exists()

@@ -17,6 +17,13 @@ _SECONDS = 10.0  # for a connection, and again for an answer
 _FAULTS = (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
 
+def load() -> None:
+    """Load every service, before workers are forked: each would need more than a second for it."""
+    import apprise  # noqa: PLC0415
+
+    apprise.Apprise.instantiate("json://localhost")
+
+
 def send(receiver: Receiver, message: Message) -> None:
     """Send one message; Apprise tells a failure in its log, and by nothing else.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from feedback.channels.notices import chat, connections, mail, told
+from feedback.channels.notices import chat, connections, editable, mail, told
 from feedback.channels.notices.receivers import Receiver
 from feedback.channels.notices.text import Message
 from feedback.models import Notice
@@ -17,8 +17,20 @@ def deliver(receiver: Receiver, notices: Sequence[Notice]) -> dict[str, str]:
     message = told.message(announcements[0]) if is_one else told.digest(announcements)
     if receiver.email:
         return _mail(receiver, message, first)
-    chat.send(receiver, message)
-    return {}
+    if not editable.can_edit(receiver.url):
+        chat.send(receiver, message)
+        return {}
+    opening = opening_of(first)
+    if is_one and opening and is_rewritten(first, opening):
+        return editable.edit(receiver.url, opening.reference, message)
+    reference = editable.send(receiver.url, message)
+    return reference if is_one else {}  # a digest stays as it is
+
+
+def is_rewritten(notice: Notice, opening: Notice) -> bool:
+    """Whether the end of a request takes the place of the message that told of it."""
+    is_end = notice.announcement.kind in CLOSING
+    return is_end and editable.is_editable(opening.reference)
 
 
 def _mail(receiver: Receiver, message: Message, notice: Notice) -> dict[str, str]:

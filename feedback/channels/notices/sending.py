@@ -126,7 +126,11 @@ def _needless(notice: Notice) -> str:
         # Whoever was not told yet need not be: unless it is being sent right now.
         Notice.objects.filter(pk=told_before.pk, sent_at=None).update(is_due=False)
         return "the request was closed before anybody was told of it"
-    return "" if told_before and told_before.sent_at else "nobody was told of the request"
+    if told_before is None or not told_before.sent_at:
+        return "nobody was told of the request"
+    if notice.user_id and asked.decision and asked.decision.user_id == notice.user_id:
+        return "" if delivery.is_rewritten(notice, told_before) else "they decided it themselves"
+    return ""
 
 
 def _quiet_until(notice: Notice) -> datetime:

@@ -47,6 +47,11 @@ class Message:
         return "\n\n".join(filter(None, self._markdown()))
 
     @property
+    def mrkdwn(self) -> str:
+        """As Slack writes it, where three characters are all that must not come from outside."""
+        return "\n\n".join(filter(None, self._mrkdwn()))
+
+    @property
     def shown_sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Titles with their lines, cut to what fits into a message."""
         return tuple((section.title, tuple(_few(section))) for section in self.sections)
@@ -78,6 +83,27 @@ class Message:
         if self.options:
             yield "\n".join(f"- {_markdown_option(each)}" for each in self.shown_options)
         yield link(self.link, self.url)
+
+    def _mrkdwn(self) -> Iterator[str]:
+        yield f"*{_slack(self.heading)}: {_slack(one_line(self.title, 200))}*\n{_slack(self.where)}"
+        yield _slack(self.outcome)
+        yield _slack(_cut(clean(self.question).strip(), LONGEST_QUESTION))
+        yield _slack(_cut(clean(self.summary).strip(), LONGEST_SUMMARY))
+        yield f"*Changes*: {self.changes}" if self.changes else ""
+        for title, lines in self.shown_sections:
+            yield "\n".join([f"*{title}*", *(f"• {_slack(each)}" for each in lines)])
+        if self.options:
+            yield "\n".join(f"• {_slack_option(each)}" for each in self.shown_options)
+        yield f"<{self.url}|{self.link}>"
+
+
+def _slack(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _slack_option(option: OptionShown) -> str:
+    told = f": {_slack(option.causes)}" if option.causes else ""
+    return f"<{_slack(option.url)}|{_slack(one_line(option.label, 80))}>{told}"
 
 
 def causes(outlook: Outlook | None) -> str:

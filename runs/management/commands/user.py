@@ -25,6 +25,7 @@ class Command(FaberCommand):
         create.add_argument("name", metavar="NAME")
         roles = [role.value for role in Role]
         create.add_argument("--role", choices=roles, default="reviewer", help="default: reviewer")
+        create.add_argument("--email", default="", metavar="ADDRESS", help="where notices go")
         create.add_argument(
             "--password-stdin", action="store_true", help="read a password from standard input"
         )
@@ -72,7 +73,9 @@ class Command(FaberCommand):
 def _created(options: dict[str, Any]) -> Reply:
     role = Role(options["role"])
     password = _password() if options["password_stdin"] else None
-    name = users.create(options["name"], role=role, password=password).get_username()
+    email = options["email"].strip()
+    user = users.create(options["name"], role=role, password=password, email=email)
+    name = user.get_username()
     _tell(f"made the account {name}, role {role.value}")
     hint = "" if password else f" `faber login-link {name}` signs it in."
     return Reply(

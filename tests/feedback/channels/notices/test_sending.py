@@ -13,6 +13,7 @@ from faber_site.runtime.sweep import sweep
 from feedback.channels.notices import receivers, sending
 from feedback.models import Announcement, Notice, NoticeSettings
 from feedback.requests import announce, answers
+from feedback.requests.handover import delegation
 from feedback.requests.handover.delegation import delegate
 from runs import engine
 from runs.accounts import notify_urls, users
@@ -269,6 +270,31 @@ def test_whoever_a_request_is_handed_to_is_told(post: MailSink, rita: User) -> N
 
     assert [mail["To"] for mail in post.mails] == ["rita@example.org", "boss@example.org"]
     assert "Handed over to you" in post.text_of()
+
+
+def test_who_is_handed_a_request_is_told(post: MailSink, rita: User, webhook: Receiver) -> None:
+    paul = users.create("paul", role=Role.REVIEWER, email="paul@example.org")
+    NoticeSettings.objects.create(user=paul, wishes=[])
+    request = f.pending(asking())
+    delegation.delegate(request.request_id, "paul", actor=users.actor_of(rita))
+    work_off()
+
+    assert [mail["To"] for mail in post.mails] == ["rita@example.org", "paul@example.org"]
+    assert "Handed over to you" in post.text_of()
+    assert len(webhook.calls) == 1
+
+
+def test_of_an_assigned_request_only_the_assignee_is_reminded(post: MailSink, rita: User) -> None:
+    users.create("paul", role=Role.REVIEWER, email="paul@example.org")
+    request = f.pending(asking())
+    delegation.delegate(request.request_id, "paul", actor=users.actor_of(rita))
+    work_off()
+    post.mails.clear()
+    request.refresh_from_db()
+    announce.reminded(request, request.audience)
+    work_off()
+
+    assert [mail["To"] for mail in post.mails] == ["paul@example.org"]
 
 
 def test_nothing_is_noted_where_nobody_could_be_told() -> None:
