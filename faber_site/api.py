@@ -29,8 +29,8 @@ from runs.domain.values.errors import NotFound
 View = Callable[..., HttpResponse]
 
 DESCRIPTION = """\
-FABER's runs and requests, for agents, scripts and CI. Send `Authorization: Bearer TOKEN`; \
-`faber token create` makes one. Everything is JSON, and every refusal has the shape of `Error`."""
+FABER's runs and requests, for agents, scripts and CI. Send `Authorization: Bearer TOKEN`. \
+Create a token with `faber token create`. All responses are JSON; errors look like `Error`."""
 
 
 api = NinjaAPI(

@@ -21,9 +21,9 @@ BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate")
 # What somebody wants to do, and the commands for it; a command in no group stands at the end.
 GROUPS = {
     "Serve": ("up", "web", "work"),
-    "Start and steer runs": ("run", "resume", "cancel", "rerun", "batch"),
+    "Start and control runs": ("run", "resume", "cancel", "rerun", "batch"),
     "Decide": ("pending", "show", "answer"),
-    "Look at runs": ("status", "events", "state", "context", "verify", "audit"),
+    "Inspect runs": ("status", "events", "state", "context", "verify", "audit"),
     "Write workflows": ("validate", "validate_response", "render"),
     "Operate a site": ("doctor", "project", "user", "token", "webhook", "rule", "login_link"),
     "Connect": ("hook", "mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),

@@ -52,8 +52,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
             warnings = {each.about.name.lower(): each.about.value for each in found}
     except DatabaseError:
         # What went wrong may name hosts and users: for the log, not for everybody.
-        logger.exception("the database cannot be read")
-        missing = {"database": "The database cannot be read."}
+        logger.exception("the database can't be read")
+        missing = {"database": "The database can't be read."}
     report = {
         "ready": not missing,
         "not_ready": missing,
@@ -66,7 +66,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 def _missing_in_database() -> dict[str, str]:
     if migrate.is_up_to_date():
         return {}
-    return {"migrations": "The database is older than this program; `faber up` upgrades it."}
+    return {"migrations": "The database is older than this version. Upgrade it with `faber up`."}
 
 
 def _missing_keys(found: Sequence[Disagreement]) -> dict[str, str]:
@@ -81,9 +81,9 @@ def _missing_worker(ages: heartbeat.Ages) -> dict[str, str]:
         return {}
     known = [age for age in ages.values() if age is not None]
     if not known:
-        return {"worker": "No worker has ever reported; `faber work` starts one."}
+        return {"worker": "No worker has reported yet. Start one with `faber work`."}
     if len(silent) < len(ages):
-        return {"worker": f"No worker takes {silent[0].what}."}
+        return {"worker": f"No worker handles {silent[0].what}."}
     return {"worker": f"No worker has reported for {min(known).total_seconds():.0f} s."}
 
 

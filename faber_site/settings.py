@@ -72,9 +72,9 @@ ALLOWED_HOSTS = list(_given.allowed_hosts) or [
 ]
 if DEBUG and not (values.is_loopback(FABER_HOST) and values.is_loopback(_public_host)):
     raise ImproperlyConfigured(
-        "FABER_DEBUG is not accepted on a site that others can reach: its error pages show the"
-        f" insides. Unset it, or use FABER_HOST=127.0.0.1 and no FABER_BASE_URL (now {FABER_HOST},"
-        f" {FABER_BASE_URL})."
+        "FABER_DEBUG is not accepted on a site that others can reach: its error pages"
+        " expose internals. Unset it, or use FABER_HOST=127.0.0.1 and no FABER_BASE_URL"
+        f" (now {FABER_HOST}, {FABER_BASE_URL})."
     )
 CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
 

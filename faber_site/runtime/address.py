@@ -24,10 +24,10 @@ def listen() -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressError(
-                f"Port {port} on {host} is taken; stop what uses it or set FABER_PORT."
+                f"Port {port} on {host} is in use. Stop the other program or set FABER_PORT."
             ) from error
         reason = error.strerror or error
-        raise AddressError(f"FABER cannot listen on {host} port {port}: {reason}.") from error
+        raise AddressError(f"FABER can't listen on {host} port {port}: {reason}.") from error
 
 
 def answers(path: str) -> bool:

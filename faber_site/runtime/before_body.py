@@ -34,5 +34,5 @@ def too_long(path: str) -> HttpResponse:
         return webhook.too_large()
     if path.startswith(_PROGRAMS):
         return errors.refusal(errors.TooLarge())
-    sentence = "This is larger than the site accepts. Go back and send less.\n"
+    sentence = "The request is too large. Go back and send less.\n"
     return HttpResponse(sentence, status=413, content_type="text/plain; charset=utf-8")

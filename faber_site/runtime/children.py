@@ -59,7 +59,7 @@ class Child:
             return ""
         if (code := self._process.poll()) is not None:
             return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return "takes no jobs any more" if self._pulse and self._pulse.is_stuck else ""
+        return "no longer takes jobs" if self._pulse and self._pulse.is_stuck else ""
 
     def start(self) -> None:
         # The code that this process runs, not what lies in the folder the user stands in (-P).

@@ -98,7 +98,7 @@ class ServingCommand(BaseCommand):
 
     def _warnings(self) -> Iterator[str]:
         if settings.DEBUG:
-            yield "FABER_DEBUG is on; error pages show the site's insides."
+            yield "FABER_DEBUG is on: error pages expose internals."
         public = urlsplit(settings.FABER_BASE_URL).hostname or ""
         if (
             self.has_site

@@ -28,7 +28,7 @@ router = Router(tags=["batches"])
 class StartBatch(StartRun):
     work_ids: list[WorkId] = Field(min_length=1, max_length=1000)
     concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = batches.AT_ONCE
-    issue: WorkId = Field("", description="Where one comment tells of the whole group.")
+    issue: WorkId = Field("", description="Issue to report the whole batch on.")
 
 
 class OneAnswer(Sent):
@@ -48,7 +48,7 @@ class AnswerMany(Sent):
 
 
 class AnswerSelected(AnswerMany):
-    runs: list[str] = Field(description="Ids or uuids of the runs that are answered together.")
+    runs: list[str] = Field(description="Ids or uuids of the runs to answer together.")
 
 
 RunsNamed = Annotated[
@@ -64,7 +64,7 @@ class Results(Sent):
     "/batches",
     response=answers({201: Json}, 409),
     operation_id="startBatch",
-    summary="Start a workflow for many work ids",
+    summary="Start a workflow for several work ids",
 )
 def start_batch(
     request: ApiRequest, body: StartBatch, idempotency_key: IdempotencyHeader
@@ -100,7 +100,7 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
     "/batches",
     response=answers({200: Json}, 404, 409),
     operation_id="aggregateRuns",
-    summary="How any runs stand, as those of a batch do",
+    summary="Status of any runs, in the shape of a batch",
 )
 def aggregate_runs(request: ApiRequest, runs: RunsNamed) -> Json:
     """`batch_id` is null: nothing of it is kept."""
@@ -111,7 +111,7 @@ def aggregate_runs(request: ApiRequest, runs: RunsNamed) -> Json:
     "/batches/prompt",
     response=answers({200: str}, 404, 409),
     operation_id="promptRuns",
-    summary="What is asked in any runs, as markdown",
+    summary="Requests of any runs, as Markdown",
     openapi_extra={
         "responses": {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}}
     },
@@ -137,7 +137,7 @@ def answer_runs(request: ApiRequest, body: AnswerSelected) -> Json:
 def _check_may_answer_some(selection: Selection, request: ApiRequest) -> None:
     projects = {row.run.project for row in aggregate.read(selection).rows}
     if not any(permissions.may_start(request.auth.actor, project) for project in projects):
-        raise NotAllowed("Answering is for reviewers and operators.")
+        raise NotAllowed("Only reviewers and operators can answer.")
 
 
 def _answered(selection: Group, body: AnswerMany, request: ApiRequest) -> Json:
@@ -155,7 +155,7 @@ def _answered(selection: Group, body: AnswerMany, request: ApiRequest) -> Json:
     "/batches/{batch_id}",
     response=answers({200: Json}, 404),
     operation_id="getBatch",
-    summary="How all runs of a batch stand",
+    summary="Status of all runs of a batch",
 )
 def get_batch(request: ApiRequest, batch_id: str) -> Json:
     return aggregate.aggregate(batches.find(batch_id, seen_by=request.auth.actor))
@@ -165,7 +165,7 @@ def get_batch(request: ApiRequest, batch_id: str) -> Json:
     "/batches/{batch_id}/prompt",
     response=answers({200: str}, 404),
     operation_id="getBatchPrompt",
-    summary="What is asked in all runs of a batch, as markdown",
+    summary="Requests of all runs of a batch, as Markdown",
     openapi_extra={
         "responses": {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}}
     },
@@ -179,7 +179,7 @@ def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
     "/batches/{batch_id}/answers",
     response=answers({200: Results}, 404, 409),
     operation_id="answerBatch",
-    summary="Answer many runs at once",
+    summary="Answer several runs at once",
 )
 def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
     """Each line is its own answer with its own result; a bad one touches nothing else."""

@@ -49,9 +49,9 @@ def _context(sent: Mapping[str, object], form: Sequence[Mapping[str, object]]) -
 def _options(body: AskPeople) -> tuple[Option, ...]:
     sent = [_spelt_out(option) for option in body.options]
     if body.type.takes_text and sent:
-        raise _wrong(f"a {body.type} is answered in words; use the type selection for choices")
+        raise _wrong(f"a {body.type} takes a text answer; use the type selection for options")
     if body.type is FeedbackType.SELECTION and not sent:
-        raise _wrong("a selection needs options to choose from")
+        raise _wrong("a selection needs options")
     if len({option.value for option in sent}) < len(sent):
         raise _wrong("two options have the same value")
     return tuple(_option(body.type, option) for option in sent) or options_of(body.type)

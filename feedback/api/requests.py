@@ -50,7 +50,7 @@ router = Router(tags=["requests"])
     "/requests",
     response=answers({200: Requests}),
     operation_id="listRequests",
-    summary="List requests, the oldest first",
+    summary="List requests, oldest first",
 )
 def list_requests(
     request: ApiRequest,
@@ -96,7 +96,7 @@ def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
     response=answers({201: AskedJson}, 409),
     exclude_unset=True,
     operation_id="ask",
-    summary="Ask people, without a run",
+    summary="Ask a person without a run",
 )
 def ask(request: ApiRequest, body: AskAlone, idempotency_key: IdempotencyHeader) -> Status[Json]:
     """Makes a run of one step that asks; answered, it is complete."""
@@ -119,7 +119,7 @@ def ask(request: ApiRequest, body: AskAlone, idempotency_key: IdempotencyHeader)
     response=answers({201: AskedJson}, 404, 409),
     exclude_unset=True,
     operation_id="askInRun",
-    summary="Ask people about a run",
+    summary="Ask a person about a run",
 )
 def ask_in_run(
     request: ApiRequest, run_id: str, body: AskInRun, idempotency_key: IdempotencyHeader
@@ -148,7 +148,7 @@ def run_changes(
     request: ApiRequest,
     run_id: str,
     asked: Annotated[
-        str, Query("", alias="request", description="A request of the run; else the newest.")
+        str, Query("", alias="request", description="A request of the run; default: the newest.")
     ],
     since: Since = Since.BASE,
 ) -> Json:
@@ -297,7 +297,7 @@ def wait(
     response: HttpResponse,
     request_id: str,
     timeout: Annotated[
-        float, Query(55, ge=0, allow_inf_nan=False, description="Seconds; more than 60 are 60.")
+        float, Query(55, ge=0, allow_inf_nan=False, description="Seconds, at most 60.")
     ],
 ) -> Status[Json]:
     """200 once it is answered or withdrawn and nobody can take that back any more, 202 while it

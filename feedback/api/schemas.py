@@ -28,8 +28,10 @@ class ArtifactJson(BaseModel):
 class ChangesCounted(BaseModel):
     """How much the run had changed in its repository when it asked."""
 
-    base: str = Field(description="The commit the run began at.")
-    head: str = Field(description="The snapshot: a commit, of its own where not all is committed.")
+    base: str = Field(description="The commit the run started at.")
+    head: str = Field(
+        description="The snapshot commit; a separate one if there are uncommitted changes."
+    )
     files: int
     additions: int
     deletions: int
@@ -44,7 +46,7 @@ class ChangedFileJson(BaseModel):
     deletions: int
     binary: bool
     truncated: bool
-    patch: str | None = Field(description="What `git apply` takes; null when binary or too large.")
+    patch: str | None = Field(description="A patch for `git apply`; null when binary or too large.")
 
 
 class CommitJson(BaseModel):
@@ -63,7 +65,7 @@ class ChangesJson(BaseModel):
     since: Since
     files: list[ChangedFileJson]
     commits: list[CommitJson]
-    truncated: bool = Field(description="Not every file, or not every patch, is here.")
+    truncated: bool = Field(description="Whether files or patches were omitted.")
 
 
 class OverrideJson(BaseModel):
@@ -100,12 +102,12 @@ class RequestJson(BaseModel):
     work_id: str | None
     type: FeedbackType
     status: Status
-    round: int = Field(description="How often this step asked the same, this time included.")
+    round: int = Field(description="The round of this request, from 1.")
     agent: str | None = Field(
-        description="Who made what is asked about: `claude`, `codex` or the agent's program."
+        description="The agent of the step: `claude`, `codex` or its program."
     )
     cost_usd: float | None = Field(
-        description="What the agent said it cost, over every attempt of the step."
+        description="Cost reported by the agent, over all attempts of the step."
     )
     assignee: str | None = Field(description="Who is to look at it first.")
     delegated: list[DelegationJson] = Field(description="Who handed it over to whom.")
@@ -209,16 +211,18 @@ class ItemSent(Sent):
     quote: str | None = None
     kind: Literal["must", "should", "question", "suggestion"] | None = None
     replacement: str | None = Field(
-        None, description="Of a suggestion: what should stand there; nothing deletes the lines."
+        None, description="For a suggestion: the new text; empty deletes the lines."
     )
     body: str = ""
 
     @model_validator(mode="after")
     def says_something(self) -> Self:
         if (self.kind == "suggestion") != (self.replacement is not None):
-            raise ValueError("replacement comes with the kind suggestion, and only with it")
+            raise ValueError(
+                "replacement is required for the kind suggestion and not allowed otherwise"
+            )
         if self.replacement is None and not self.body:
-            raise ValueError("body must say something")
+            raise ValueError("body must not be empty")
         return self
 
 
@@ -243,7 +247,7 @@ class OverrideRequest(Sent):
     response: str | dict[str, Any]
     reason: str = Field(min_length=1, max_length=5000, description="On record with the decision.")
     comment: str = ""
-    seal: str = Field("", description="What you saw; refused as stale when it has changed.")
+    seal: str = Field("", description="The seal you saw; refused as stale if the content changed since.")
 
     model_config = ConfigDict(
         extra="forbid",
@@ -276,10 +280,13 @@ class GiveAnswer(Sent):
     comment: str = ""
     items: list[ItemSent] = []
     edits: list[EditSent] = Field(
-        [], description="With approve: the request's files as you changed them."
+        [], description="With approve: your edited versions of the request's files."
+    )
+    seal: str = Field(
+        "", description="The seal you saw; refused as stale if the content changed since."
     )
     rule: RuleSent | None = Field(None, description="With always_allow, allow or deny of a tool.")
-    seal: str = Field("", description="What you saw; refused as stale when it has changed.")
+    seal: str = Field("", description="The seal you saw; refused as stale if the content changed since.")
 
     model_config = ConfigDict(
         extra="forbid",

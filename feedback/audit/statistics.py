@@ -33,7 +33,7 @@ GATES = {
     Gate.AFTER_STEP: "After a step",
     Gate.WARNING: "On a warning",
     Gate.FAILURE: "On a failure",
-    Gate.INPUT: "A step’s own question",
+    Gate.INPUT: "Question from a step",
     Gate.CHECK_IN: "Check-in",
 }
 

@@ -110,18 +110,14 @@ def _understood(lines: Sequence[_Line], members: Sequence[Member]) -> list[Batch
 def _for_one(line: _Line, members: Sequence[Member]) -> BatchAnswer:
     given = BatchAnswer(line=line.number)
     if not line.name:
-        unlike = f"{_quoted(line.said)} is not an answer; write it like `{EXAMPLE}`."
+        unlike = f"{_quoted(line.said)} is not an answer. Use the form `{EXAMPLE}`."
         return given.refuse(LineOutcome.UNREADABLE, unlike)
     found = _named(line.name, members)
     if not found:
-        return given.refuse(
-            LineOutcome.UNKNOWN_RUN, f"No run of this batch is called {line.name!r}."
-        )
+        return given.refuse(LineOutcome.UNKNOWN_RUN, f"This batch has no run {line.name!r}.")
     if len(found) > 1:
         ids = ", ".join(member.run_id for member in found)
-        return given.refuse(
-            LineOutcome.AMBIGUOUS, f"{line.name!r} may be any of {ids}; name one by its id."
-        )
+        return given.refuse(LineOutcome.AMBIGUOUS, f"{line.name!r} matches {ids}. Use a run id.")
     return _said(line, found[0])
 
 
@@ -129,7 +125,9 @@ def _for_all(line: _Line, members: Sequence[Member]) -> list[BatchAnswer]:
     if not members:
         nobody = BatchAnswer(line=line.number)
         return [
-            nobody.refuse(LineOutcome.NOT_AWAITING, "No other run of this batch asks anything.")
+            nobody.refuse(
+                LineOutcome.NOT_AWAITING, "No other run of this batch has an open request."
+            )
         ]
     if len({_kind(member) for member in members}) == 1:
         return [_said(line, member) for member in members]
@@ -142,7 +140,7 @@ def _said_to_many(line: _Line, member: Member) -> BatchAnswer:
     is_text = _type(member).takes_text
     if is_text or not any(_same(option.value, value) for option in member.options):
         return BatchAnswer(line=line.number, run_id=member.run_id).refuse(
-            LineOutcome.INVALID_RESPONSE, f"Run {member.name} was left alone: it {_asks(member)}."
+            LineOutcome.INVALID_RESPONSE, f"Run {member.name} was skipped: it {_asks(member)}."
         )
     return _said(replace(line, said=value, comment=line.comment or comment), member)
 
@@ -151,7 +149,7 @@ def _said(line: _Line, member: Member) -> BatchAnswer:
     """The answer to one run, checked against what it offers."""
     given = BatchAnswer(line=line.number, run_id=member.run_id)
     if not member.is_open:
-        nothing = f"Run {member.name} is {member.status.label} and asks nothing."
+        nothing = f"Run {member.name} is {member.status.label} and has no open request."
         return given.refuse(LineOutcome.NOT_AWAITING, nothing)
     said, comment = (
         _parted(line.said, member) if line.comment is None else (line.said, line.comment)
@@ -181,11 +179,12 @@ def _beside(answer: BatchAnswer, same_run: Sequence[BatchAnswer]) -> BatchAnswer
     if len({(other.response, other.comment) for other in same_run}) > 1:
         lines = " and ".join(str(other.line) for other in same_run)
         return answer.refuse(
-            LineOutcome.AMBIGUOUS, f"Lines {lines} say different things for one run; none counts."
+            LineOutcome.AMBIGUOUS,
+            f"Lines {lines} contradict each other for one run; none was applied.",
         )
     if answer is not same_run[0]:
         return answer.refuse(
-            LineOutcome.ALREADY_ANSWERED, f"Line {same_run[0].line} says the same."
+            LineOutcome.ALREADY_ANSWERED, f"Line {same_run[0].line} has the same answer."
         )
     return answer
 
@@ -252,7 +251,7 @@ def _same(value: str, said: str) -> bool:
 
 def _asks(member: Member) -> str:
     if member.asks and member.asks.type.takes_text:
-        return "asks for words of its own"
+        return "needs a text answer"
     return f"offers {', '.join(option.value for option in member.options)}"
 
 

@@ -117,7 +117,7 @@ def _refused(answer: BatchAnswer, row: BatchRun | None) -> RowResult:
     decision = _made_meanwhile(row) if row and outcome is LineOutcome.NOT_AWAITING else None
     if row and decision:
         outcome = LineOutcome.ALREADY_ANSWERED
-        message = f"Run {row.member.name}: {decision.who} chose {decision.response} already."
+        message = f"Run {row.member.name}: {decision.who} already chose {decision.response}."
     return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=message)
 
 
@@ -143,7 +143,7 @@ def _result(
         message = str(error)
     except DatabaseError:
         logger.exception("The answer to %s could not be recorded.", row.run.run_id)
-        outcome, message = LineOutcome.FAILED, "It could not be recorded; try this one again."
+        outcome, message = LineOutcome.FAILED, "Could not record the answer. Try again."
     named = f"Run {row.member.name}: {message}"
     return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=named)
 
@@ -162,7 +162,7 @@ def _carry_out(answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator
         seal=seal,
     )
     if not response.decides:
-        return f"{answer.response}, which waits for others to agree."
+        return f"{answer.response}, waiting for other approvals."
     if again := newer(response.request):
         return f"{_shortened(answer.response)}, but the run asks again: {why_again(again)}"
     return f"{_shortened(answer.response)}."

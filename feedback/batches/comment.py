@@ -8,7 +8,7 @@ from feedback.channels.github.escape import fenced, link
 from runs.engine.batches import batch_url
 from runs.models import Batch, Run
 
-_CUT = "\n… (the rest is on the page of the batch)"
+_CUT = "\n… (see the batch page for the rest)"
 
 
 def tell_of(group: Group) -> None:
@@ -25,7 +25,7 @@ def tell(batch_pk: int) -> bool:
         return False
     # Fenced: what runs ask was written by agents, and must not mention or mark anything up.
     text = fenced(_fitting(aggregate.prompt(batch)))
-    body = f"{link('Answer all of them in FABER', batch_url(batch))}\n\n{text}"
+    body = f"{link('Answer all in FABER', batch_url(batch))}\n\n{text}"
     channel.keep_saying(batch.batch_id, place, body)
     return True
 

@@ -116,7 +116,7 @@ def _answer(number: int, key: str, row: BatchRun, given: Entered) -> BatchAnswer
     if words:
         return blank.refuse(
             LineOutcome.INVALID_RESPONSE,
-            f"Run {row.member.name}: choose an option too; what you wrote was not sent.",
+            f"Run {row.member.name}: select an option; your comment was not sent.",
         )
     return None
 

@@ -73,9 +73,11 @@ def selected(references: Iterable[str], *, seen_by: Actor | None) -> Selection:
     """The runs that are named, by commas or one by one; nobody in `seen_by` sees every run."""
     names = list(dict.fromkeys(name for text in references for name in rules.listed(text)))
     if not names:
-        raise Invalid([Problem("runs", "name at least one")])
+        raise Invalid([Problem("runs", "give at least one")])
     if len(names) > rules.MOST_RUNS:
-        too_many = f"{len(names)} are too many; {rules.MOST_RUNS} are answered together"
+        too_many = (
+            f"{len(names)} are too many. At most {rules.MOST_RUNS} runs can be answered together"
+        )
         raise Invalid([Problem("runs", too_many)])
     whole = _named_in_full(names, seen_by)
     found = [whole.get(name.lower()) or find_run(name, seen_by=seen_by) for name in names]

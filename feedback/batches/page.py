@@ -176,7 +176,7 @@ def _parts(counts: Counts) -> list[Part]:
     shown = [
         *((status_of(s), _WORDS[s], counts.by_stop[s]) for s in Stop if s is not _GOING),
         (_GOING.value, _WORDS[_GOING], going),
-        ("pending", "waiting for their turn", counts.waiting),
+        ("pending", "queued", counts.waiting),
     ]
     parts: list[Part] = []
     start = 0.0

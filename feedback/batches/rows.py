@@ -178,7 +178,7 @@ def _refusal(known: BatchRun, actor: Actor) -> str:
         return permissions.refusal_to_answer(actor, known.run, known.asked.deciders)
     if permissions.may_steer(actor, known.run):
         return ""
-    return "Retrying and aborting is for operators and for whoever started the run."
+    return "Only operators and the person who started the run can retry or abort it."
 
 
 def _picks(options: Sequence[Option], chosen: str) -> list[Pick]:

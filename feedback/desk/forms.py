@@ -97,7 +97,7 @@ class AnswerForm(forms.Form):
 
     def check(self) -> None:
         if not self.is_valid():
-            raise InvalidAnswer("Something in the form cannot be read.")
+            raise InvalidAnswer("The form is not valid.")
 
     def kept(self, asked: FeedbackRequest, error: FaberError) -> "AnswerForm":
         """The same words once more, for the request as it is now and with what is wrong."""
@@ -248,7 +248,7 @@ def _cleaned(form: forms.Form, cleaned: dict[str, Any] | None) -> dict[str, Any]
         said["replacement"] = said.get("replacement", "").replace("\r\n", "\n")
         return said
     if not said.get("body") and "body" not in form.errors:
-        form.add_error("body", "Write what should be said about this place.")
+        form.add_error("body", "Write a comment.")
     return {**said, "replacement": ""}
 
 

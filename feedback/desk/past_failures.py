@@ -13,7 +13,7 @@ from runs.models import StepAttempt
 LOOKED_AT = 50
 SHOWN = 5
 
-WORKED, FAILED_AGAIN, OPEN, ENDED = "worked", "failed again", "not known yet", "ended the run"
+WORKED, FAILED_AGAIN, OPEN, ENDED = "worked", "failed again", "outcome unknown", "ended the run"
 _WORKED = (ResultStatus.SUCCESS.value, ResultStatus.WARNING.value)
 # The step is not executed again, so the run tells whether it did without.
 _WITHOUT_IT = (Action.SKIP, Action.CONTINUE)

@@ -54,7 +54,7 @@ def remark(
     lines = _code_lines(asked, place) if place.side else _artifact_lines(asked, place)
     quote = place.quote or _quoted(lines, place)
     if remarks_of(asked, author).count() >= MOST_REMARKS:
-        raise Refused(f"There are {MOST_REMARKS} comments already; send them first.")
+        raise Refused(f"You already have {MOST_REMARKS} comments. Submit them first.")
     return ReviewComment.objects.create(
         request=asked,
         author_id=author.pk,
@@ -78,7 +78,7 @@ def change(remark: ReviewComment, *, body: str, kind: str, replacement: str = ""
 def find(asked: FeedbackRequest, author: AbstractBaseUser, pk: int) -> ReviewComment:
     found = remarks_of(asked, author).filter(pk=pk).first()
     if found is None:
-        raise NotFound("This comment is not there any more, or it was sent.")
+        raise NotFound("This comment was deleted or already submitted.")
     return found
 
 
@@ -158,7 +158,7 @@ def _carried_out(file: Editable, suggestions: Sequence[ReviewComment]) -> str:
     for suggestion in sorted(suggestions, key=lambda each: each.line, reverse=True):
         if suggestion.end_line >= last:
             raise InvalidAnswer(
-                f"Two suggestions are about {suggestion.path} line {suggestion.end_line}; keep one."
+                f"Two suggestions change {suggestion.path} line {suggestion.end_line}. Keep one."
             )
         last = suggestion.line
         replaced = slice(suggestion.line - 1, suggestion.end_line)
@@ -193,7 +193,7 @@ def _items(remarks: Iterable[ReviewComment]) -> list[dict[str, object]]:
 
 def _check_open(asked: FeedbackRequest) -> None:
     if asked.status != RequestStatus.PENDING:
-        raise Refused("This request is closed; comments cannot be added any more.")
+        raise Refused("This request is closed. You can't add comments.")
 
 
 def _artifact_lines(asked: FeedbackRequest, place: LinePlace) -> Mapping[int, str]:

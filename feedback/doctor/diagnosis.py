@@ -71,17 +71,17 @@ def _workers() -> Iterator[Finding]:
     if len(silent) == len(Lane):
         yield Finding(
             what="No worker is running",
-            cause="nothing has taken a job lately",
+            cause="no worker has taken a job recently",
             since=None,
             repair="Start one with `faber work` or `faber up`.",
         )
         return
     for lane in silent:
         yield Finding(
-            what=f"No worker takes {lane.what}",
-            cause="nothing has taken such a job lately, and other workers are there",
+            what=f"No worker handles {lane.what}",
+            cause="no such job was taken recently, although other workers are running",
             since=None,
-            repair="Start another with `faber work`, and end the one that hangs; its log says why.",
+            repair="Start another with `faber work` and stop the one that hangs; see its log.",
         )
 
 
@@ -91,7 +91,7 @@ def _isolation() -> Iterator[Finding]:
         return
     if why := ways.why_not(wanted.hidden):
         yield Finding(
-            what="Steps are refused, for want of isolation"
+            what="Steps are refused because isolation is not available"
             if wanted.mode == "require"
             else "Steps run without isolation",
             cause=why,
@@ -100,10 +100,10 @@ def _isolation() -> Iterator[Finding]:
         )
     elif Path.home() == wanted.data:
         yield Finding(
-            what="Agents do not find their credentials",
-            cause="the home directory of the account is the data directory, which steps cannot see",
+            what="Agents can't find their credentials",
+            cause="the account's home is the data directory, which steps can't see",
             since=None,
-            repair="Set FABER_DATA_DIR to a folder of its own, or give the account another home.",
+            repair="Set FABER_DATA_DIR to a separate folder, or change the account's home.",
         )
 
 
@@ -122,7 +122,7 @@ def _runs() -> Iterator[Finding]:
             what=f"{attempt.key} of {attempt.run.run_id} has no heartbeat",
             cause="its worker stopped reporting",
             since=attempt.lease_until,
-            repair="Hand the step out again.",
+            repair="Requeue the step.",
             fix=partial(engine.bring_back, attempt.run_id, seen=attempt.lease_until),
         )
     queued = StepAttempt.objects.filter(
@@ -130,10 +130,10 @@ def _runs() -> Iterator[Finding]:
     ).select_related("run")
     for attempt in queued[:MOST]:
         yield Finding(
-            what=f"{attempt.key} of {attempt.run.run_id} waits for a worker",
-            cause="its job is gone, or every worker is busy",
+            what=f"{attempt.key} of {attempt.run.run_id} is waiting for a worker",
+            cause="its job is lost, or all workers are busy",
             since=attempt.queued_at,
-            repair="Queue it again; a second job finds the step taken.",
+            repair="Queue it again; a duplicate job does nothing.",
             fix=partial(queue.enqueue, Job.ADVANCE_RUN, attempt.run_id),
         )
     yield from _idle_runs(before)
@@ -147,15 +147,15 @@ def _idle_runs(before: datetime) -> Iterator[Finding]:
         requests__responses__state=FeedbackResponse.State.HELD
     )[:MOST]:
         yield Finding(
-            what=f"{run.run_id} waits for a decision that nobody is asked for",
-            cause="its request is closed and the run did not go on",
+            what=f"{run.run_id} is waiting for a decision without an open request",
+            cause="its request is closed, but the run did not resume",
             since=run.updated_at,
-            repair="Look at the run; an operator may cancel it or run it again.",
+            repair="Check the run; an operator can cancel or rerun it.",
         )
     doing = quiet.filter(status=RunStatus.IN_PROGRESS.value)
     for run in doing.exclude(attempts__status__in=StepAttempt.OPEN)[:MOST]:
         yield Finding(
-            what=f"{run.run_id} is in progress and does nothing",
+            what=f"{run.run_id} is in progress but has no step",
             cause="it has no open step",
             since=run.updated_at,
             repair="Resume it on its page or with `faber resume`.",
@@ -172,9 +172,9 @@ def _worktrees() -> Iterator[Finding]:
             what=f"The worktree of {run.run_id} is kept: {worktrees.root_of(run)}",
             cause=run.worktree_kept or f"the run was {run.state.label}",
             since=run.completed_at,
-            repair="Save what is in it, then remove it on the page of the run."
+            repair="Save its content, then remove it on the run page."
             if run.worktree_kept
-            else "Remove it, unless something in it is not committed; its branch stays.",
+            else "Remove it unless it has uncommitted changes; its branch stays.",
             fix=None if run.worktree_kept else partial(worktrees.discard, run),
         )
 
@@ -185,10 +185,10 @@ def _answers() -> Iterator[Finding]:
     ).select_related("request")
     for response in late[:MOST]:
         yield Finding(
-            what=f"The answer to {response.request.request_id} took no effect",
-            cause="its job is gone",
+            what=f"The answer to {response.request.request_id} did not take effect",
+            cause="its job is lost",
             since=response.held_until,
-            repair="Let it take effect.",
+            repair="Apply it.",
             fix=partial(answers.take_effect, response.pk),
         )
 
@@ -200,9 +200,9 @@ def _returning() -> Iterator[Finding]:
         request = row.response.request
         yield Finding(
             what=f"The answer to {request.request_id} is not in {request.run.mirrors}",
-            cause=row.last_error or "no `faber sync` looks after that directory",
+            cause=row.last_error or "`faber sync` is not running for that directory",
             since=row.created_at,
-            repair="Start `faber sync` for it; the answer is written once.",
+            repair="Start `faber sync` for it; it writes the answer once.",
         )
 
 
@@ -210,26 +210,26 @@ def _comments() -> Iterator[Finding]:
     before = timezone.now() - PATIENCE
     for delivery in Delivery.objects.filter(is_due=True, created_at__lt=before)[:MOST]:
         yield Finding(
-            what=f"The comment {delivery.mark} is not on {place_of(delivery)} as it should be",
-            cause=delivery.last_error or "its job is gone",
+            what=f"The comment {delivery.mark} is missing on {place_of(delivery)}",
+            cause=delivery.last_error or "its job is lost",
             since=delivery.created_at,
-            repair="Try to post it again.",
+            repair="Post it again.",
             fix=partial(deliver_now, delivery.pk),
         )
     yield from given_up.findings()
     heard = InboundComment.objects.filter(state=CommentState.HEARD, heard_at__lt=before)
     for comment in heard[:MOST]:
         yield Finding(
-            what=f"A comment of {comment.author} on {place_of(comment)} was not acted on",
-            cause="GitHub could not be asked, or its job is gone",
+            what=f"A comment by {comment.author} on {place_of(comment)} was not processed",
+            cause="GitHub is unreachable, or its job is lost",
             since=comment.heard_at,
-            repair="Act on it.",
+            repair="Process it.",
             fix=partial(inbound.act_on, comment.pk),
         )
     for kept in Webhook.objects.filter(read_at=None, received_at__lt=before)[:MOST]:
         yield Finding(
-            what=f"The delivery {kept.delivery_id} was not read",
-            cause="GitHub could not be asked" if kept.tries else "its job is gone",
+            what=f"The delivery {kept.delivery_id} was not processed",
+            cause="GitHub is unreachable" if kept.tries else "its job is lost",
             since=kept.received_at,
             repair="Read it.",
             fix=webhook.read_new,
@@ -244,11 +244,11 @@ def _calls() -> Iterator[Finding]:
     for callback in rows.order_by("pk")[:MOST]:
         yield Finding(
             what=f"The program that asked {callback.request.request_id} was not called back",
-            cause=callback.last_error or "its job is gone",
+            cause=callback.last_error or "its job is lost",
             since=callback.request.closed_at,
             repair="Call it again."
             if callback.is_due
-            else f"Nobody tries any more, after {callback.attempts} calls. Call it again.",
+            else f"FABER gave up after {callback.attempts} calls. Call it again.",
             fix=partial(calls.call_now, callback.pk),
         )
 
@@ -260,14 +260,14 @@ def _github() -> Iterator[Finding]:
         github.client().whoami()
     except GitHubError as error:
         yield Finding(
-            what="GitHub does not accept the site",
+            what="GitHub rejects the site's credentials",
             cause=str(error),
             since=None,
-            repair="Set FABER_GITHUB_TOKEN, or the App's id and key, to ones that work.",
+            repair="Set a valid FABER_GITHUB_TOKEN, or the App's id and key.",
         )
     if not (settings.FABER_GITHUB_POLL_SECONDS or _has_webhook_secret()):
         yield Finding(
-            what="Nobody listens to GitHub comments",
+            what="FABER does not receive GitHub comments",
             cause="no webhook secret is set and polling is off",
             since=None,
             repair="Set FABER_GITHUB_WEBHOOK_SECRET or FABER_GITHUB_POLL_SECONDS.",
@@ -275,10 +275,10 @@ def _github() -> Iterator[Finding]:
     yield from _unwritable()
     for listening in Listening.objects.exclude(last_error="")[:MOST]:
         yield Finding(
-            what=f"The comments of {listening.repository} cannot be read",
+            what=f"The comments of {listening.repository} can't be read",
             cause=listening.last_error,
             since=listening.polled_at,
-            repair="Give the token read access to its issues; then read them again.",
+            repair="Give the token read access to its issues, then read them again.",
             fix=partial(polling.poll, listening.pk),
         )
 
@@ -300,7 +300,7 @@ def _unwritable() -> Iterator[Finding]:
             continue  # told above, or when the comments are read
         if not allowed.can_write and allowed is not Permission.TRIAGE:
             yield Finding(
-                what=f"The site may not comment in {listening.repository}",
+                what=f"The site can't comment in {listening.repository}",
                 cause=f"{client.login} has the permission “{allowed.value}” there",
                 since=None,
                 repair=f"Give {client.login} write access to {listening.repository}.",

@@ -20,17 +20,17 @@ def findings() -> Iterator[Finding]:
     for delivery in unposted[:MOST]:
         yield Finding(
             what=f"The comment {delivery.mark} is not on {place_of(delivery)}",
-            cause=f"{delivery.last_error} After {delivery.attempts} tries FABER stopped asking.",
+            cause=f"{delivery.last_error} FABER gave up after {delivery.attempts} attempts.",
             since=delivery.created_at,
-            repair=f"Make sure that the token can see {place_of(delivery)}; then post it again.",
+            repair=f"Make sure the token can access {place_of(delivery)}, then post it again.",
             fix=partial(deliver_now, delivery.pk),
         )
     gone = InboundComment.objects.filter(state=CommentState.GIVEN_UP, heard_at__gt=after)
     for comment in gone[:MOST]:
         yield Finding(
-            what=f"A command of {comment.author} on {place_of(comment)} was not carried out",
-            cause="GitHub does not show the comment any more; probably it was deleted",
+            what=f"A command by {comment.author} on {place_of(comment)} was not processed",
+            cause="the comment is no longer on GitHub; it was probably deleted",
             since=comment.heard_at,
-            repair="Look for it once more, and drop it when it is gone.",
+            repair="Look for it once more, and drop it if it is gone.",
             fix=partial(inbound.look_once_more, comment.pk),
         )

@@ -27,9 +27,9 @@ def _missing_machines() -> Iterator[Finding]:
     for host in sorted(waiting.keys() - there - {machine.name()}):
         first, many = waiting[host][0], len(waiting[host])
         yield Finding(
-            what=f"{number_of(many, 'step')} {'waits' if many == 1 else 'wait'} for {host}, "
+            what=f"{number_of(many, 'step')} {'is' if many == 1 else 'are'} waiting for {host}, "
             f"such as {first.key} of {first.run.run_id}",
-            cause=f"their folders are on {host}, which has no worker now",
+            cause=f"their folders are on {host}, which has no worker",
             since=register.last_worked(host),
             repair=f"Start `faber work` on {host}.",
         )

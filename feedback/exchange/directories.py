@@ -130,7 +130,7 @@ def _events(folder: Path, notes: Notes) -> list[EventRead]:
         notes.problems.extend(_placed("events", problem) for problem in error.problems)
         return []
     if len(names) > MOST_EVENTS:
-        notes.refuse("events", f"holds more than {MOST_EVENTS} events")
+        notes.refuse("events", f"contains more than {MOST_EVENTS} events")
         return []
     told = [event for name in names if (event := _event(folder / name, notes))]
     told.sort(key=lambda one: one.found.event_id)
@@ -146,7 +146,7 @@ def _event(file: Path, notes: Notes) -> EventRead | None:
         return None
     number = file.name.partition("-")[0]
     if number.isdecimal() and int(number) != event.event_id:
-        notes.refuse(place, f"holds event {event.event_id}")
+        notes.refuse(place, f"contains event {event.event_id}")
     return EventRead(found=event, document=document)
 
 
@@ -156,7 +156,7 @@ def _check_numbers(numbers: Sequence[int], notes: Notes) -> None:
         return  # an unreadable event is not a missing one
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
-            what = "is there twice" if number < expected else "is missing"
+            what = "appears twice" if number < expected else "is missing"
             notes.refuse("events", f"event {min(number, expected)} {what}")
             return
 
@@ -185,7 +185,7 @@ def _record(folder: Path, events: Sequence[EventRead], notes: Notes) -> Record |
         return None
     state = read_plain(folder / "state.json", most=MOST_BYTES).decode().removesuffix("\n")
     if record.of.last_event_hash != hash_of(events) or record.of.state != digest(state):
-        notes.warn(RECORD, "is of an earlier moment than the rest, so it was left aside")
+        notes.warn(RECORD, "is older than the rest and was ignored")
         return None
     return record
 

@@ -29,13 +29,13 @@ def export(run: Run, folder: Path) -> None:
         with file_modes.as_usual():
             _export(files, folder)
     except OSError as error:
-        raise Refused(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
+        raise Refused(f"{error.filename or folder} can't be written: {error.strerror}.") from error
 
 
 def _export(files: Mapping[str, bytes], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise Refused(f"{folder} is not empty; a run is exported to a folder of its own.")
+        raise Refused(f"{folder} is not empty. Export a run to an empty or new folder.")
     draft = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder))
     try:
         _write(files, draft)

@@ -49,7 +49,7 @@ def take_in_all(folder: Path) -> list[Imported]:
     """Every run below a folder, each on its own: one that is refused keeps none of the others."""
     folders = runs_below(folder)
     if not folders:
-        raise Invalid([Problem(str(folder), "holds no run")])
+        raise Invalid([Problem(str(folder), "contains no run")])
     return [_attempted(each, place) for each, place in folders.items()]
 
 
@@ -81,7 +81,7 @@ def storing(folder: Path) -> Iterator[None]:
             yield
     except (DataError, IntegrityError) as error:
         why = str(error).partition("\n")[0]
-        raise Invalid([Problem(str(folder), f"cannot be stored: {why}")]) from error
+        raise Invalid([Problem(str(folder), f"can't be stored: {why}")]) from error
 
 
 def make_run(found: Directory, standing: RunStanding, **fields: object) -> Run:
@@ -143,14 +143,14 @@ def carry_along(run: Run, found: Directory) -> None:
 def check_unknown(found: Directory, request_ids: Sequence[str]) -> None:
     run_id = found.state.run_id
     if Run.objects.filter(uuid=run_id.rpartition("/")[2]).exists():
-        raise Refused(f"The run {run_id} is already here.")
+        raise Refused(f"The run {run_id} already exists.")
     check_new(*request_ids)
 
 
 def check_new(*request_ids: str) -> None:
     asked = FeedbackRequest.objects.filter(request_id__in=request_ids).select_related("run")
     if known := asked.first():
-        raise Refused(f"The request {known.request_id} is already here, of {known.run.run_id}.")
+        raise Refused(f"The request {known.request_id} already exists, in {known.run.run_id}.")
 
 
 def _plain_fields(found: Directory, project: Project) -> dict[str, object]:

@@ -152,7 +152,7 @@ class Story:
         given = self._answers(asked.request_id)
         if given and quorum == 1:
             # Whoever wrote the event was interrupted before the state; nothing came of it.
-            said = f"{asked.request_id} was answered, but state.json still asks it"
+            said = f"{asked.request_id} was answered, but is still open in state.json"
             self._notes.warn("events", said)
             return ()
         return given
@@ -190,7 +190,7 @@ class Story:
                     options.append(make_option(asked.type, name, action=Action.CONTINUE))
                     continue
                 place = f"state.json: feedback_request.options[{index}]"
-                self._notes.refuse(place, f"nobody knows what {name!r} would do")
+                self._notes.refuse(place, f"the action of {name!r} is unknown")
         return tuple(options)
 
 

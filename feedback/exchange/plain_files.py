@@ -17,14 +17,14 @@ def read_plain(file: Path, *, most: int) -> bytes:
     except OSError as error:
         if file.is_symlink():
             raise _refused("is a link, and links are not followed") from None
-        raise _refused(f"cannot be read: {error.strerror}") from None
+        raise _refused(f"can't be read: {error.strerror}") from None
     with os.fdopen(descriptor, "rb") as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _refused("is not a file")
         try:
             content = opened.read(most + 1)
         except OSError as error:
-            raise _refused(f"cannot be read: {error.strerror}") from None
+            raise _refused(f"can't be read: {error.strerror}") from None
     if len(content) > most:
         raise _refused(f"is larger than {most // 1_000_000} MB")
     return content
@@ -40,7 +40,7 @@ def names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         raise _refused("is missing") from None
     except OSError as error:
-        raise _refused(f"cannot be read: {error.strerror}") from None
+        raise _refused(f"can't be read: {error.strerror}") from None
 
 
 def _refused(why: str) -> Invalid:

@@ -32,7 +32,7 @@ def check(record: Record, plan: Plan) -> None:
         if not _is_one_of(artifact.attempt, record.attempts):
             notes.refuse(f"artifacts[{index}].attempt", "is not one of the attempts")
         if Path(artifact.path).is_absolute() or ".." in Path(artifact.path).parts:
-            notes.refuse(f"artifacts[{index}].path", "leaves the work tree")
+            notes.refuse(f"artifacts[{index}].path", "is outside the work tree")
     for index, request in enumerate(record.requests):
         if not _is_one_of(request.attempt, record.attempts):
             notes.refuse(f"requests[{index}].attempt", "is not one of the attempts")
@@ -83,7 +83,7 @@ def _batch(kept: KeptBatch, project: Project) -> Batch:
         defaults={**kept.model_dump(exclude={"batch_id"}), "project": project},
     )
     if batch.project != project:
-        raise Refused(f"The batch {batch.batch_id} is already here, of {batch.project.name}.")
+        raise Refused(f"The batch {batch.batch_id} already exists, in {batch.project.name}.")
     return batch
 
 
@@ -140,7 +140,7 @@ def _request(
     if len(given) < len(kept.responses):
         # Nobody here knows whether its author would have undone it: the question is open again.
         request.status, request.closed_at = RequestStatus.PENDING, None
-        notes.warn(RECORD, f"the answer to {kept.request_id} could still be undone; it is left out")
+        notes.warn(RECORD, f"the answer to {kept.request_id} could still be undone and was skipped")
     request.save(force_insert=True)
     shown = [revision for number in kept.artifacts if (revision := revisions[number])]
     if shown:

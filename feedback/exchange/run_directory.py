@@ -36,13 +36,13 @@ _SLUG = re.compile(r"[A-Za-z0-9_-]+")  # what an address can hold
 def _of_our_age(at: datetime) -> datetime:
     """Years that any time zone and any database can still tell."""
     if not 1970 <= at.year <= 9000:
-        raise ValueError("is not a time of our age")
+        raise ValueError("is not a plausible time")
     return at
 
 
 def _speakable(name: str) -> str:
     if not _SLUG.fullmatch(name):
-        raise ValueError("cannot be an id of a request: use letters, digits, - and _")
+        raise ValueError("is not a valid request id: use letters, digits, - and _")
     return name
 
 
@@ -175,7 +175,7 @@ def read(kind: type[T], text: str) -> tuple[T | None, list[Problem]]:
 
 def _own_rules(value: BaseModel) -> list[Problem]:
     if isinstance(value, EventFound) and not _TYPE.fullmatch(value.type):
-        return [Problem("type", "cannot be a type of event: use letters, digits and _")]
+        return [Problem("type", "is not a valid event type: use letters, digits and _")]
     if isinstance(value, StateDocument | Metadata) and not is_run_id(value.run_id):
         return [Problem("run_id", f"{value.run_id!r} is not a run id; it is ORG/NAME/UUID")]
     return []

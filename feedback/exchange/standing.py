@@ -110,7 +110,7 @@ def _check_requests(state: StateDocument, events: Sequence[EventFound], notes: N
     if state.feedback_request:
         known.append(state.feedback_request.request_id)
     for request_id in sorted({name for name in known if known.count(name) > 1}):
-        notes.refuse("state.json: feedback_history", f"{request_id} stands there twice")
+        notes.refuse("state.json: feedback_history", f"{request_id} appears twice")
     for event in of_type(events, EventType.FEEDBACK_RECEIVED):
         if event.request_id and event.request_id not in known:
             notes.warn(_place(event), f"answers {event.request_id}, which state.json does not know")

@@ -33,7 +33,7 @@ def _inside(place: str, value: object) -> Iterator[tuple[str, object]]:
 
 def _said(value: object) -> str:
     if isinstance(value, str) and "\0" in value:
-        return "holds a NUL character"
+        return "contains a NUL character"
     if isinstance(value, float) and not math.isfinite(value):
-        return "holds a number that is none"
+        return "contains a value that is not a number"
     return ""

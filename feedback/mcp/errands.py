@@ -13,7 +13,7 @@ from runs.models import Run
 from runs.terminal import identity
 from runs.terminal.console import error_shape
 
-OTHERS = "A step adds events to the history of its own run only."
+OTHERS = "A step can add events only to its own run."
 
 
 def done(errand: Json) -> Json:

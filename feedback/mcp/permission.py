@@ -30,11 +30,11 @@ NOBODY = (
     "Once a person has answered, the same call with the same input gets that answer at once."
 )
 NOT_ASKED = (
-    "Nobody could be asked, so the answer is no. {why} Do not try it again; say so and stop."
+    "The request could not be created, so it is denied. {why} Do not try it again; say so and stop."
 )
 NOT_HEARD = (
-    "A person was asked, but the answer cannot be had now. {why} Do not repeat the call now; "
-    "stop and say so."
+    "The request was created, but its answer is not available now. {why} Do not repeat the call "
+    "now; stop and say so."
 )
 
 
@@ -123,8 +123,8 @@ def _question(session: Session, tool: str, given: Json, tool_use_id: str) -> Jso
         "type": "confirmation",
         "prompt": f"Allow {name}?",
         "options": [
-            {"value": "confirm", "description": "Let the agent do exactly this, once"},
-            {"value": "cancel", "description": "Refuse; the agent is told to leave it"},
+            {"value": "confirm", "description": "Allow exactly this call, once"},
+            {"value": "cancel", "description": "Deny this call; the agent must not retry it"},
         ],
         "context": {key: value for key, value in context.items() if value},
         "artifact": {"path": tool_input.file_name(name), "content": tool_input.readable(shown)},
@@ -133,7 +133,11 @@ def _question(session: Session, tool: str, given: Json, tool_use_id: str) -> Jso
 
 
 def _summary(run_id: str) -> str:
-    return f"An agent wants to use it in run {run_id}." if run_id else "An agent wants to use it."
+    return (
+        f"An agent wants to use this tool in run {run_id}."
+        if run_id
+        else "An agent wants to use this tool."
+    )
 
 
 def _project(session: Session) -> str:

@@ -36,7 +36,7 @@ def run_errand(door: Path, errand: Json) -> Json:
     try:
         document: Json = json.loads(answer)
     except ValueError:
-        raise Refused("FABER did not answer from outside this step.") from None
+        raise Refused("FABER did not respond to this step.") from None
     return document
 
 
@@ -59,7 +59,7 @@ def _knocked(door: Path, line: str) -> socket.socket:
         outside = knock(door)
         outside.sendall(line.encode())
     except OSError as error:
-        raise Refused(f"FABER cannot be reached from inside this step: {error}.") from error
+        raise Refused(f"Could not reach FABER from inside this step: {error}.") from error
     return outside
 
 

@@ -69,6 +69,6 @@ def _told() -> Iterator[None]:
         refused.code = error.code or "error"
         raise refused from error
     except faber_client.Unreachable as error:
-        refused = FaberError(f"FABER could not be reached. {error}")
+        refused = FaberError(f"Could not reach FABER. {error}")
         refused.code = "unreachable"
         raise refused from error

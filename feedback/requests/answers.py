@@ -51,7 +51,7 @@ from runs.workspaces import edited, recognising
 _HELD, _TAKEN = FeedbackResponse.State.HELD, FeedbackResponse.State.TAKEN
 # How long after its time a held answer may wait for its job before the sweep does the work.
 _PATIENCE = timedelta(seconds=5)
-_OTHER_CODE = "The code changed after it was shown. Review the changes again, then answer."
+_OTHER_CODE = "The code changed since you opened this page. Review the changes, then answer."
 
 _LOCKED = Prepared(
     lambda request_id: (
@@ -166,8 +166,8 @@ def retract(request_id: str, actor: Actor) -> FeedbackResponse:
         request, _run = _locked(request_id)
         response = _held_by(request, actor)
         if not _claim(response.pk, FeedbackResponse.State.RETRACTED):
-            raise Refused("It is too late to undo this: the run has gone on.")
-        recorded.retraction(response, reason="Taken back by whoever gave it.", actor=actor)
+            raise Refused("Too late to undo: the run has resumed.")
+        recorded.retraction(response, reason="Retracted by its author.", actor=actor)
         request.status, request.closed_at = RequestStatus.PENDING, None
         request.save(update_fields=["status", "closed_at"])
         announce.changed(request)
@@ -226,7 +226,9 @@ def check_open(request: FeedbackRequest) -> None:
         return
     decision = request.decision
     if decision is None:
-        raise Refused(f"The request {request.request_id} was {request.status}; nothing is asked.")
+        raise Refused(
+            f"The request {request.request_id} was {request.status}. No decision is needed."
+        )
     chosen, at = _shortened(decision.response), f"{decision.received_at:%Y-%m-%d %H:%M:%S} UTC"
     said = f"{decision.who} chose {chosen} ({decision.source}, {at})."
     timed_out = f"nobody had decided in time, so {chosen} was taken ({at})."
@@ -313,9 +315,9 @@ def _claim(response_pk: int, state: FeedbackResponse.State) -> bool:
 def _held_by(request: FeedbackRequest, actor: Actor) -> FeedbackResponse:
     decision = request.decision
     if decision is None:
-        raise Refused("There is no answer to undo.")
+        raise Refused("No answer to undo.")
     if decision.identity != actor.identity:
-        raise NotAllowed(f"Only {decision.who} can undo or hasten this answer.")
+        raise NotAllowed(f"Only {decision.who} can undo or apply this answer.")
     return decision
 
 

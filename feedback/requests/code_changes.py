@@ -29,7 +29,7 @@ def shown_with(run: Run, request_id: str = "") -> FeedbackRequest:
     if found is None and request_id:
         raise NotFound(f"The run {run.run_id} has no request {request_id}.")
     if found is None:
-        raise NoChanges(f"The run {run.run_id} has asked nothing yet, so there are no changes.")
+        raise NoChanges(f"The run {run.run_id} has no requests yet, so there are no changes.")
     return found
 
 

@@ -36,7 +36,7 @@ def read(sent: str) -> dict[str, Typed]:
     try:
         given = json.loads(sent)
         if len(given) > MOST_TEXTS:
-            raise InvalidAnswer(f"More than {MOST_TEXTS} texts are not kept at once.")
+            raise InvalidAnswer(f"A draft has at most {MOST_TEXTS} texts.")
         return {
             _clean(name)[:_LONGEST_NAME]: Typed(
                 text=_clean(entry["text"]), known=[_clean(text) for text in entry["known"]]
@@ -44,7 +44,7 @@ def read(sent: str) -> dict[str, Typed]:
             for name, entry in given.items()
         }
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise InvalidAnswer("The draft cannot be read.") from error
+        raise InvalidAnswer("The draft is not valid.") from error
 
 
 def merge(kept: Mapping[str, str], typed: Mapping[str, Typed]) -> Merged:

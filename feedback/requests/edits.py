@@ -94,9 +94,11 @@ def checked(request: FeedbackRequest, choice: Choice, given: Sequence[Edit]) -> 
     if not given:
         return []
     if not approves(choice.response):
-        raise InvalidAnswer(f"Edits come with approve; {choice.response} takes comments instead.")
+        raise InvalidAnswer(
+            f"Edits are only possible with approve. Use comments with {choice.response}."
+        )
     if request.quorum > 1:
-        raise InvalidAnswer("Edits need a request that one person decides; this one needs more.")
+        raise InvalidAnswer("Edits are not possible on requests that need several approvals.")
     paths = [edit.path for edit in given]
     files = editable(request, paths)
     for edit in given:
@@ -110,7 +112,7 @@ def checked(request: FeedbackRequest, choice: Choice, given: Sequence[Edit]) -> 
 
 
 def refusal(request: FeedbackRequest, path: str) -> InvalidAnswer:
-    return InvalidAnswer(f"{path} cannot be edited here. Files to edit: {_names(request)}.")
+    return InvalidAnswer(f"{path} can't be edited here. Editable files: {_names(request)}.")
 
 
 def keep(run: Run, request: FeedbackRequest, response: FeedbackResponse) -> KeptEdits:

@@ -134,7 +134,7 @@ def whole(run: Run) -> None:
             if known.get((AuditKind.DECISION, *key)) != answer:
                 decision(response, marks=imported)
             if response.is_retracted and (AuditKind.RETRACTION, *key) not in known:
-                retraction(response, reason="It came too late, or was taken back there.")
+                retraction(response, reason="It came too late or was retracted there.")
         if _is_withdrawn(request):
             key = (request.request_id, withdrawn_name(request.request_id))
             if (AuditKind.RETRACTION, *key) not in known:

@@ -17,7 +17,7 @@ RULE = "─" * 39
 QUESTIONS = "questions"  # these stand right above the answer
 FEW = 5
 MOST_LINES = 60  # of one part, so that the question stays on the screen
-AGAIN = "What it was given to has changed, so the run asks again."
+AGAIN = "The content changed since you saw it, so the run asks again."
 
 
 def inline(request: FeedbackRequest) -> str:
@@ -51,7 +51,7 @@ def _told(request: FeedbackRequest) -> str:
             ("Limit", request.round_limit),
             ("Agent", request.agent),
             ("Cost", usage.spoken({usage.COST: request.cost_usd})),
-            ("Address", request_url(request)),
+            ("URL", request_url(request)),
         ],
     )
     answers = "\n".join(_answer(response) for response in request.responses.all())
@@ -100,12 +100,12 @@ def _in_short(request: FeedbackRequest) -> Iterator[str]:
 def asked_again(request: FeedbackRequest) -> str:
     """For whoever decided on files that are others by now; else nothing."""
     newer = shown.newer(request)
-    return f"The answer is on record. {AGAIN}\n{where_to_answer(newer)}" if newer else ""
+    return f"Answer recorded. {AGAIN}\n{where_to_answer(newer)}" if newer else ""
 
 
 def waits_for_sync(run: Run) -> str:
     """For whoever answered a run that is executed elsewhere."""
-    return f"The answer is on record; `faber sync` writes it to {run.mirrors}."
+    return f"Answer recorded. `faber sync` writes it to {run.mirrors}."
 
 
 def _body(request: FeedbackRequest) -> str:
@@ -185,7 +185,7 @@ def _section(section: BackgroundSection, title: str) -> str:
     left_out = len(lines) - MOST_LINES if section.one else 0
     if left_out > 0:
         # What went wrong stands at the end of what was printed.
-        lines = [f"[… {left_out} lines left out; the page has them all …]", *lines[-MOST_LINES:]]
+        lines = [f"[… {left_out} lines omitted; see the request page …]", *lines[-MOST_LINES:]]
     return "\n".join([title, *(f"  {line}" for line in lines)])
 
 

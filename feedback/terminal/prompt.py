@@ -149,7 +149,7 @@ class Prompter:
 
 
 def _how_to_view(request: FeedbackRequest) -> str:
-    return f"Type {viewing.KEY} to read it all here.\n" if viewing.is_there(request) else ""
+    return f"Type {viewing.KEY} to view the full content.\n" if viewing.is_there(request) else ""
 
 
 def _wants_to_see(request: FeedbackRequest, answer: Answer) -> bool:
@@ -167,7 +167,7 @@ def _news_of(request: FeedbackRequest) -> str:
     current = FeedbackRequest.objects.get(pk=request.pk)
     decision = current.decision
     if decision is None:
-        return f"The request was {current.status} elsewhere."
+        return f"The request was {current.status} in another channel."
     said = f": {one_line(decision.comment)}" if decision.comment else ""
     who, chosen = one_line(decision.who), one_line(decision.response)
     return f"{who} answered {chosen} ({decision.source}){said}"
@@ -178,7 +178,7 @@ def _receipt(request: FeedbackRequest, response: FeedbackResponse) -> str:
         again = f"\n{card.AGAIN}" if shown.newer(response.request) else ""
         return f"✓ {one_line(response.response)}{again}"
     alike = request.responses.filter(response=response.response).count()
-    return f"✓ {response.response}: {alike} of {request.quorum} needed; it waits for somebody else."
+    return f"✓ {response.response}: {alike} of {request.quorum} approvals; waiting for others."
 
 
 def _emphasised(text: str) -> str:

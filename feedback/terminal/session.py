@@ -110,7 +110,7 @@ class Attendant:
             if attempt and self._is_free(attempt) and (claim := engine.claim(run.pk, self.worker)):
                 return claim
             if attempt and not is_told and (other := _who_else(attempt)):
-                self._view.say(f"{attempt.key} waits for {other}.")
+                self._view.say(f"{attempt.key} is waiting for {other}.")
                 is_told = True
             run.refresh_from_db()
             seen = self._show_news(run, seen)
@@ -145,17 +145,17 @@ class Attendant:
         resume = f"`faber resume {run.short_id}`"
         run.refresh_from_db()
         if run.state is RunStatus.PENDING:
-            self._view.say(f"The run goes on waiting for its turn; {resume} follows it.")
+            self._view.say(f"The run stays queued. Follow it with {resume}.")
         elif not recovery.release(self.worker):
-            self._view.say(f"The run goes on without this terminal; {resume} follows it.")
+            self._view.say(f"The run continues without this terminal. Follow it with {resume}.")
         elif heartbeat.worker_is_alive():
-            self._view.say("The step was stopped; a worker will do it again.")
+            self._view.say("Step stopped. A worker will rerun it.")
         else:
-            self._view.say(f"The step was stopped; {resume} does it again.")
+            self._view.say(f"Step stopped. Rerun it with {resume}.")
 
 
 def _who_else(attempt: StepAttempt) -> str:
     """Who has to execute a step that cannot be executed here."""
     if attempt.is_remote:
-        return "an executor outside"
+        return "a remote executor"
     return "" if placing.is_for_us(attempt) else f"{attempt.host}, which has the run's folder"

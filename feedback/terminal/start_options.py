@@ -12,16 +12,23 @@ from runs.engine.starting import Wish
 
 
 def add_to(parser: CommandParser) -> None:
-    parser.add_argument("workflow", metavar="WORKFLOW", help="a JSON or YAML file, or an id")
     parser.add_argument(
-        "--work-id", default="", metavar="ID[,ID]", help="the issue it is about; several: a batch"
+        "workflow", metavar="WORKFLOW", help="a workflow file (JSON or YAML) or a known id"
+    )
+    parser.add_argument(
+        "--work-id",
+        default="",
+        metavar="ID[,ID]",
+        help="issue to work on; several ids start a batch",
     )
     parser.add_argument("--project", default="", metavar="ORG/NAME", help="default: from git")
     parser.add_argument("--workspace", default=".", metavar="DIR", help="default: this folder")
     parser.add_argument(
-        "--target", action="append", default=[], metavar="T", help="what is worked on"
+        "--target", action="append", default=[], metavar="T", help="what to work on"
     )
-    parser.add_argument("--autonomy", default="", metavar="LEVEL", help="overrides the workflow")
+    parser.add_argument(
+        "--autonomy", default="", metavar="LEVEL", help="override the workflow's autonomy"
+    )
     parser.add_argument("--phase", metavar="A,B", help="only these phases")
     parser.add_argument("--step", default="", metavar="PHASE:STEP", help="only this step")
     parser.add_argument("--prompt", default="", metavar="TEXT", help="more instructions")
@@ -34,7 +41,7 @@ def is_for_many(options: dict[str, Any]) -> bool:
 
 def wish_of(options: dict[str, Any]) -> Wish:
     if options["phase"] is not None and options["step"]:
-        raise Invalid([Problem("", "Choose phases or a step, not both.")])
+        raise Invalid([Problem("", "Use --phase or --step, not both.")])
     many = is_for_many(options)
     return Wish(
         workflow=options["workflow"],

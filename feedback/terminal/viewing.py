@@ -30,7 +30,7 @@ def parts_of(request: FeedbackRequest) -> Iterator[ShownPart]:
             is_markdown=artifact.path.casefold().endswith(_MARKDOWN),
         )
     if printed := request.background.output_tail.strip():
-        yield ShownPart(title="The end of the output", text=printed)
+        yield ShownPart(title="End of output", text=printed)
 
 
 def is_there(request: FeedbackRequest) -> bool:

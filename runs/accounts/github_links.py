@@ -34,11 +34,11 @@ def link(user: User, login: str) -> Linked:
     except github.NotThere:
         raise NotFound(f"GitHub has no account {login}.") from None
     if found.is_bot:
-        raise Refused(f"{found.login} is a bot, and bots never decide.")
+        raise Refused(f"{found.login} is a bot. Bots can't make decisions.")
     owners = {owner.pk: owner for owner in _owners(found.id)}
     for other in owners.values():
         if other.pk != user.pk:
-            raise Refused(f"{found.login} is linked to {other.get_username()} already.")
+            raise Refused(f"{found.login} is already linked to {other.get_username()}.")
     if not owners:
         GitHubLink.objects.create(number=found.id, login=found.login, user=user)
     return Linked(name=user.get_username(), login=found.login, number=found.id)

@@ -35,12 +35,12 @@ def may_steer(actor: Actor, run: Run) -> bool:
 
 def check_may_start(actor: Actor, project: Project | None = None) -> None:
     if not may_start(actor, project):
-        raise NotAllowed("Starting runs is for reviewers and operators.")
+        raise NotAllowed("Only reviewers and operators can start runs.")
 
 
 def check_may_steer(actor: Actor, run: Run) -> None:
     if not may_steer(actor, run):
-        raise NotAllowed("This is for operators and for whoever started the run.")
+        raise NotAllowed("Only operators and the person who started the run can do this.")
 
 
 def may_operate(actor: Actor, project: Project | None = None) -> bool:
@@ -50,7 +50,7 @@ def may_operate(actor: Actor, project: Project | None = None) -> bool:
 
 def check_may_operate(actor: Actor, project: Project | None = None) -> None:
     if not may_operate(actor, project):
-        raise NotAllowed("This is for operators.")
+        raise NotAllowed("Only operators can do this.")
 
 
 def may_act(actor: Actor, project: Project | None = None) -> bool:
@@ -62,7 +62,7 @@ def may_act(actor: Actor, project: Project | None = None) -> bool:
 
 def check_may_act(actor: Actor, project: Project | None = None) -> None:
     if not may_act(actor, project):
-        raise NotAllowed("A token of a viewer only reads.")
+        raise NotAllowed("A viewer's token is read-only.")
 
 
 def may_rule(actor: Actor, project: Project) -> bool:
@@ -79,7 +79,7 @@ def check_may_rule(actor: Actor, project: Project) -> None:
 def check_may_comment(actor: Actor, run: Run) -> None:
     """Note things on a request before it is answered."""
     if actor.is_agent or not membership.rights(actor, run.project) & _ANSWER:
-        raise NotAllowed("Commenting is for reviewers and operators.")
+        raise NotAllowed("Only reviewers and operators can comment.")
 
 
 def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
@@ -89,15 +89,15 @@ def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     if actor.source is Source.POLICY:
         return ""
     if actor.is_agent:
-        return "An agent can ask and wait, but never answer."
+        return "Agents can ask and wait, but can't answer."
     if not membership.sees(actor, run.project):
-        return "This project takes answers from its members alone."
+        return "Only members of this project can answer."
     if not membership.rights(actor, run.project) & _ANSWER:
-        return "Answering is for reviewers and operators."
+        return "Only reviewers and operators can answer."
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
-        return "You started this run, so somebody else has to answer."
+        return "You started this run, so someone else must answer."
     if reviewers and not (_is_named(actor, reviewers) or stands_in_for(actor, run, reviewers)):
-        return f"This request is for {', '.join(reviewers)}."
+        return f"Only {', '.join(reviewers)} can answer this request."
     return ""
 
 
@@ -119,7 +119,7 @@ def check_may_answer(
             "Ask an operator to link it, or answer on the review page."
         )
     if actor.identity in already:
-        raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
+        raise AlreadyAnswered("You have already answered. Waiting for another reviewer.")
 
 
 def check_may_override(actor: Actor, run: Run, already: Collection[str] = ()) -> None:
@@ -131,7 +131,7 @@ def check_may_override(actor: Actor, run: Run, already: Collection[str] = ()) ->
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
         raise NotAllowed("You started this run, so somebody else has to decide, also by override.")
     if actor.identity in already:
-        raise AlreadyAnswered("You have answered this already; it waits for somebody else.")
+        raise AlreadyAnswered("You have already answered. Waiting for another reviewer.")
 
 
 def may_override(actor: Actor, run: Run) -> bool:

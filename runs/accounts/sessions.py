@@ -45,7 +45,7 @@ def end(user: User, pk: int) -> BrowserSession:
     """Whoever has that browser is signed out with their next click."""
     found = BrowserSession.objects.filter(user=user, pk=pk).first()
     if found is None:
-        raise NotFound("There is no such session of yours.")
+        raise NotFound("You have no such session.")
     Session.objects.filter(pk=found.session_id).delete()
     return found
 

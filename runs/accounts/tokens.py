@@ -114,7 +114,7 @@ def _owner_of(token: AccessToken, source: Source) -> Actor:
 
 def check_may_operate(actor: Actor, what: str) -> None:
     if actor.is_agent or not actor.has_role(Role.OPERATOR, Role.ADMIN):
-        raise NotAllowed(f"{what} needs an operator's token.")
+        raise NotAllowed(f"{what} requires an operator token.")
 
 
 def scopes_for(user: User) -> list[Scope]:
@@ -137,7 +137,7 @@ def _checked(name: str) -> str:
         raise Invalid([Problem("name", f"a token's name has 1 to {LONGEST_NAME} characters")])
     if get_user_model().objects.filter(username__iexact=name).exists():
         # Reviewers are named by their account: the token must not pass for one of them.
-        problem = f"{name} is an account; a token has a name of its own"
+        problem = f"{name} is an account name. Choose another name for the token"
         raise Invalid([Problem("name", problem)])
     return name
 

@@ -27,7 +27,7 @@ def create(name: str, *, role: Role, password: str | None = None, email: str = "
     if users.objects.filter(username__iexact=name).exists():
         raise Refused(f"There is already an account {name}.")
     if AccessToken.objects.filter(name__iexact=name).exists():
-        raise Refused(f"There is a token {name}; neither may pass for the other.")
+        raise Refused(f"{name} is the name of a token. Choose another name.")
     try:
         users.username_validator(name)
     except ValidationError as error:
@@ -122,10 +122,10 @@ def owner_of_link(token: str) -> User:
     try:
         user_pk, fingerprint = signing.loads(token, salt=_SALT, max_age=LINK_LASTS)
     except signing.BadSignature as error:
-        raise Refused("This sign-in link is not valid any more. Ask for a new one.") from error
+        raise Refused("This sign-in link has expired. Ask for a new one.") from error
     user = get_user_model().objects.filter(pk=user_pk, is_active=True).first()
     if user is None or _fingerprint(user) != fingerprint:
-        raise Refused("This sign-in link was used already. Ask for a new one.")
+        raise Refused("This sign-in link was already used. Ask for a new one.")
     return user
 
 
@@ -134,7 +134,7 @@ def spend_link(token: str) -> User:
     user = owner_of_link(token)
     used = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
     if not used.update(last_login=timezone.now()):
-        raise Refused("This sign-in link was used already. Ask for a new one.")
+        raise Refused("This sign-in link was already used. Ask for a new one.")
     return user
 
 

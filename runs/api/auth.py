@@ -42,7 +42,7 @@ class ApiRequest(HttpRequest):
 
 
 class TokenAuth(HttpBearer):
-    openapi_description = "A token made with `faber token create`."
+    openapi_description = "A token created with `faber token create`."
 
     def __call__(self, request: HttpRequest) -> Caller:
         return identify(request)
@@ -58,7 +58,7 @@ def identify(request: HttpRequest) -> Caller:
         raise Unauthorised
     token = tokens.find(secret.strip())
     if token is None:
-        raise Unauthorised("This token is not known, has expired or was revoked.")
+        raise Unauthorised("This token is unknown, expired or revoked.")
     if seconds := BUCKETS.take(token.digest):  # a row's number is given out again
         raise TooManyCalls(seconds)
     if "\0" in request.path_info:  # which PostgreSQL would fail on

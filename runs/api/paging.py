@@ -68,5 +68,5 @@ def _beyond(cursor: str, by: str, than: str) -> Q:
     except (binascii.Error, UnicodeError, ValueError):
         at, number = None, 0
     if at is None or at.tzinfo is None or not 0 <= number < 2**63:
-        raise Invalid([Problem("cursor", "is none that a list has given")])
+        raise Invalid([Problem("cursor", "is not a valid cursor")])
     return Q(**{f"{by}__{than}": at}) | Q(**{by: at, f"pk__{than}": number})

@@ -40,10 +40,10 @@ IdempotencyHeader = Annotated[
     str,
     Header("", alias="Idempotency-Key", max_length=idempotency.LONGEST),
 ]
-Limit = Annotated[int, Query(paging.USUAL, ge=1, description="At most 200 are given.")]
-Cursor = Annotated[str, Query("", description="The `next_cursor` of the page before.")]
+Limit = Annotated[int, Query(paging.USUAL, ge=1, description="At most 200.")]
+Cursor = Annotated[str, Query("", description="The `next_cursor` of the previous page.")]
 PackageNumber = Annotated[
-    int | None, Query(None, ge=1, le=2**31 - 1, description="They count from 1.")
+    int | None, Query(None, ge=1, le=2**31 - 1, description="Packages count from 1.")
 ]
 
 
@@ -126,7 +126,7 @@ def run_events(
     request: ApiRequest,
     run_id: str,
     after: Annotated[int, Query(0, ge=0, le=2**31 - 1)],
-    limit: Annotated[int, Query(500, ge=1, description="At most 1000 are given.")],
+    limit: Annotated[int, Query(500, ge=1, description="At most 1000.")],
 ) -> Json:
     """`next_cursor` is the number to go on `after`."""
     size = min(limit, MOST_EVENTS)
@@ -142,7 +142,7 @@ def run_events(
     "/runs/{path:run_id}/events",
     response=answers({201: Json}, 404, 409),
     operation_id="addRunEvent",
-    summary="Add an event of work to a run's history",
+    summary="Add a work event to a run's history",
 )
 def add_event(
     request: ApiRequest, run_id: str, body: AddEvent, idempotency_key: IdempotencyHeader
@@ -174,7 +174,7 @@ def run_context(request: ApiRequest, run_id: str, package: PackageNumber) -> Jso
     "/runs/{path:run_id}/verification",
     response=answers({200: VerdictJson}, 404, 409),
     operation_id="verifyRun",
-    summary="Executed against planned",
+    summary="Compare executed steps with the plan",
 )
 def run_verification(request: ApiRequest, run_id: str) -> Json:
     return conformance.verdict_shape(
@@ -186,7 +186,7 @@ def run_verification(request: ApiRequest, run_id: str) -> Json:
     "/runs/{path:run_id}/cancel",
     response=answers({200: RunJson}, 404, 409),
     operation_id="cancelRun",
-    summary="Cancel a run and whatever it asks",
+    summary="Cancel a run and its open request",
 )
 def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     """For operators, and for whoever started the run; never for an agent."""
@@ -200,7 +200,7 @@ def cancel_run(request: ApiRequest, run_id: str, body: CancelRun) -> Json:
     "/runs/{path:run_id}/resume",
     response=answers({200: RunJson}, 404, 409),
     operation_id="resumeRun",
-    summary="Send a stopped run on from its exact step",
+    summary="Resume a stopped run from its exact step",
 )
 def resume_run(request: ApiRequest, run_id: str) -> Json:
     run = find_run(run_id, seen_by=request.auth.actor)
@@ -211,7 +211,7 @@ def resume_run(request: ApiRequest, run_id: str) -> Json:
     "/runs/{path:run_id}/rerun",
     response=answers({201: RunJson}, 404, 409),
     operation_id="rerunRun",
-    summary="Run the same again, on the workflow as it is now",
+    summary="Rerun on the current workflow",
 )
 def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
     run = find_run(run_id, seen_by=request.auth.actor)
@@ -223,7 +223,7 @@ def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
             phases=tuple(body.phases),
         )
     except NotFound as error:
-        raise Refused(f"The run's workflow is gone. {error}") from error
+        raise Refused(f"The run's workflow no longer exists. {error}") from error
     return Status(201, run_json.run_shape(again))
 
 

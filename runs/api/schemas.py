@@ -78,7 +78,7 @@ class LateResult(BaseModel):
     phase: str
     step: str
     attempt: int
-    reason: str = Field(description="Why the step was taken from it.")
+    reason: str = Field(description="Why the lease was lost.")
     response: dict[str, Any]
 
 
@@ -107,9 +107,9 @@ class RunJson(BaseModel):
     completed_at: str | None
     error: str | None
     outcome: RunOutcome | None = Field(
-        None, description="How it ended; `rejected` by an answer, `cancelled` by somebody."
+        None, description="How the run ended: `rejected` by an answer or `cancelled` by a person."
     )
-    ended_by: str | None = Field(None, description="Who rejected or cancelled it.")
+    ended_by: str | None = Field(None, description="Who rejected or cancelled the run.")
     late_results: list[LateResult] | None = Field(
         None,
         description="What steps handed back after their lease was lost, which changed nothing; "
@@ -157,7 +157,7 @@ class StartedRunJson(RunJson):
     """Run JSON, for the program that started it."""
 
     warnings: list[str] = Field(
-        [], description="What may stop it later, such as an agent that is not installed here."
+        [], description="Possible problems, such as an agent that is not installed."
     )
 
 
@@ -172,8 +172,8 @@ class Events(BaseModel):
 
 
 class AddEvent(Sent):
-    type: str = Field(description="What was done: commit_create, test_run, checkpoint…")
-    message: str = Field(description="What was done, in a sentence.")
+    type: str = Field(description="Event type: commit_create, test_run, checkpoint…")
+    message: str = Field(description="What happened, in one sentence.")
     metadata: dict[str, JsonValue] = {}
 
     model_config = ConfigDict(
@@ -246,14 +246,14 @@ Seconds = Annotated[int, Field(strict=True, ge=1, le=MAX_SECONDS)]
 
 class NextStep(Sent):
     lease_seconds: Seconds | None = Field(
-        None, description="How long the step is kept for you; default is the step's timeout."
+        None, description="How long the lease lasts; default: the step's timeout."
     )
 
 
 class FileSent(Sent):
     path: Annotated[str, Field(min_length=1, max_length=500)]
     content: str
-    encoding: Literal["base64"] | None = Field(None, description="For what is no text.")
+    encoding: Literal["base64"] | None = Field(None, description="For binary content.")
 
     @property
     def data(self) -> bytes:
@@ -269,7 +269,7 @@ class FinishStep(Sent):
     lease: str
     response: dict[str, JsonValue] = Field(description="The skill response.")
     files: list[FileSent] = Field([], description="Files of the step, kept as revisions.")
-    artifacts: list[FileSent] = Field([], description="The same, by its older name.")
+    artifacts: list[FileSent] = Field([], description="Deprecated alias of `response`.")
 
     @property
     def sent(self) -> list[tuple[str, bytes]]:
@@ -296,7 +296,7 @@ class NextDecision(BaseModel):
     """What an outside executor is to do next."""
 
     action: Literal["execute", "wait", "done"]
-    request_id: str | None = Field(None, description="With `wait`: the open request, if one is.")
+    request_id: str | None = Field(None, description="With `wait`: the open request, if any.")
     status: RunStatus | None = Field(None, description="With `done`: how the run ended.")
     lease: str | None = None
     lease_until: str | None = None
@@ -319,12 +319,12 @@ class AskPeople(Sent):
     context: dict[str, JsonValue] = {}
     artifact: FileSent | None = None
     callback_url: Annotated[str, Field(max_length=2000)] = Field(
-        "", description="Where the request is sent, signed, once it is answered or withdrawn."
+        "", description="URL that receives the signed request once it is answered or withdrawn."
     )
 
 
 class AskInRun(AskPeople):
-    lease: str = Field("", description="Yours, when you hold the step; the question ends it.")
+    lease: str = Field("", description="Your lease if you hold the step; asking ends it.")
 
 
 class AskAlone(AskPeople):

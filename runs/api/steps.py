@@ -19,7 +19,7 @@ router = Router(tags=["remote steps"])
     response=answers({200: NextDecision}, 404, 409),
     exclude_unset=True,
     operation_id="nextStep",
-    summary="Take the next remote step",
+    summary="Lease the next remote step",
 )
 def next_step(request: ApiRequest, run_id: str, body: NextStep) -> Json:
     """`execute` with a lease and a briefing, `wait` while others act, or `done`."""
@@ -31,7 +31,7 @@ def next_step(request: ApiRequest, run_id: str, body: NextStep) -> Json:
     response=answers({200: NextDecision}, 404, 409),
     exclude_unset=True,
     operation_id="finishStep",
-    summary="Hand back what came of a step",
+    summary="Finish a step with its response",
 )
 def finish_step(request: ApiRequest, run_id: str, body: FinishStep) -> Json:
     """Answers with the next decision, which may be the next step and its lease."""

@@ -52,17 +52,17 @@ def _workspace(named: str, project: str, actor: Actor) -> Path:
         raise Invalid([Problem("workspace", f"{named!r} is not a full path")])
     folder = Path(named).resolve()
     if not owners_of(folder):
-        tokens.check_may_operate(actor, f"The workspace {folder}, which no project registered,")
+        tokens.check_may_operate(actor, f"The workspace {folder}, which no project has registered,")
     return folder
 
 
 def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor) -> str:
     if isinstance(wanted, str):
         if Path(wanted).suffix in EXTENSIONS:
-            problem = "is a file; give a workflow's id, or the definition itself"
+            problem = "is a file. Give a workflow id or an inline definition"
             raise Invalid([Problem("workflow", f"{wanted!r} {problem}")])
         return wanted
-    tokens.check_may_operate(actor, "A definition of your own")
+    tokens.check_may_operate(actor, "An inline definition")
     library.load_definition(wanted, workspace=workspace)  # raises every problem at once
     return str(_kept(wanted))
 

@@ -113,7 +113,7 @@ def walk(faults: list[str]) -> Iterator[AuditEntry]:
 def faults_against(kept: Checkpoint) -> list[str]:
     """What a checkpoint from before knows better than the chain itself."""
     if not kept.is_ours:
-        return ["The checkpoint was changed, or was written with another key."]
+        return ["The checkpoint was changed or written with another key."]
     if kept.number == 0:
         return []
     there = AuditEntry.objects.filter(number=kept.number).first()

@@ -45,7 +45,7 @@ def look(run: Run, place: str, since: EarlierTree | None) -> Looked:
         taken, note = taking.take(repository, base, since=since)
     except (GitFailed, OSError) as error:
         logger.warning("the code changes of %s could not be read: %s", run.run_id, error)
-        return Looked(place=place, note=f"The code changes could not be read: {error}.")
+        return Looked(place=place, note=f"Could not read the code changes: {error}.")
     return Looked(place=place, taken=taken, note=note)
 
 

@@ -58,7 +58,7 @@ def take(
         state = _state(git)
         base = base or _empty_tree(git)
         if not _kind(git, base):
-            raise GitFailed(f"the commit {base[:12]} is not in the repository any more")
+            raise GitFailed(f"the commit {base[:12]} is no longer in the repository")
         keeper = _Keeper(git)
         listing = keeper.listing(base, state.tree)
         grown = None
@@ -144,7 +144,7 @@ def _told(left_out: Sequence[str]) -> str:
     more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
     names = ", ".join(left_out[:_NAMED]) + more
     most = f"{LARGEST_COMPARED // 1024**2} MB"
-    return f"Not in the code changes, being unreadable or larger than {most}: {names}."
+    return f"Omitted from the code changes (unreadable or larger than {most}): {names}."
 
 
 # Commits
@@ -164,7 +164,7 @@ def _commit(git: Aside, state: WorkTree) -> str:
     made = git(*words, environment={**_WHO, **dated}).decode().strip()
     kept = ask_git(git.repository.top, "update-ref", f"{REFS}/{made}", made)
     if not kept.ok:
-        raise GitFailed(f"the snapshot could not be kept: {kept.text[:300]}")
+        raise GitFailed(f"could not save the snapshot: {kept.text[:300]}")
     return made
 
 

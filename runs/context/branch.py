@@ -45,7 +45,7 @@ def look(workspace: Path, name: str, base: str) -> SourceRead:
     """The branch beside its base; `base` may be empty, then it is what the repository says."""
     for given in filter(None, (name, base)):
         if _BAD_NAME.search(given):
-            return nothing("branch", "missing", "warning", f"{given!r} is no name of a branch.")
+            return nothing("branch", "missing", "warning", f"{given!r} is not a valid branch name.")
     git = _Git(workspace)
     try:
         return _look(git, name, base)
@@ -73,7 +73,7 @@ def _look(git: "_Git", name: str, base: str) -> SourceRead:
     if more := dirty[MOST_DIRTY:]:
         what = f"{len(more)} changed files"
         told = {"source": "branch", "what": what, "bytes": len("\n".join(more).encode())}
-        left_out.append({**told, "why": f"only {MOST_DIRTY} are listed"})
+        left_out.append({**told, "why": f"only the first {MOST_DIRTY} are listed"})
     raw = "\0".join((tip.sha if tip else "", logged, difference or "", *dirty)).encode()
     return found(
         value,
@@ -136,7 +136,7 @@ def _notes(
         what = f"There is no branch {base} to compare with."
         said.append(note("branch", "warning", what if base else "There is no main branch."))
     if not any(ref.is_checked_out for ref in refs.values() if ref.name == tip.name):
-        said.append(note("branch", "info", f"{name} is not what the workspace has checked out."))
+        said.append(note("branch", "info", f"{name} is not checked out in the workspace."))
     return said
 
 
@@ -218,7 +218,7 @@ class _Git:
             late = f"git {words[0]} did not end within {_GIT_SECONDS:g} seconds."
             raise _NoAnswer(late, "timeout") from None
         except (OSError, ValueError) as error:
-            raise _NoAnswer(f"git cannot be asked: {error}.", "error") from None
+            raise _NoAnswer(f"Could not run git: {error}.", "error") from None
         if done.returncode:
             why = done.stderr.decode(errors="replace").strip().partition("\n")[0]
             said = f"git {words[0]} failed: {why[:300]}".rstrip(".")

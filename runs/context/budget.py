@@ -161,7 +161,7 @@ def _shortened(text: str, excess: int) -> tuple[str, int]:
 
 
 def _noted(package: Json, rest: int, limit: int) -> Json:
-    message = f"The context is {rest} bytes over the budget of {limit}: the rest is never cut."
+    message = f"The context is {rest} bytes over the budget of {limit}; the rest can't be cut."
     note = {"source": "budget", "level": "warning", "message": message}
     return {**package, "notes": [*given(package, "notes", list), note]}
 
@@ -171,7 +171,7 @@ def _bytes(value: object) -> int:
 
 
 def _why(limit: int) -> str:
-    return f"the project's context may hold {limit} bytes"
+    return f"the project's context limit is {limit} bytes"
 
 
 def _count(number: int, noun: str) -> str:

@@ -79,7 +79,7 @@ class Gathering:
         reader.join(max(0.0, self._began + seconds - time.monotonic()))
         if reader.result is not None:
             return reader.result
-        late = f"The {reader.name} could not be read within {seconds:g} seconds."
+        late = f"Reading the {reader.name} took longer than {seconds:g} seconds."
         return replace(
             nothing(reader.name, "timeout", "warning", late), duration_ms=round(seconds * 1000)
         )
@@ -99,7 +99,7 @@ class _Reader(threading.Thread):
             result = self.task.read()
         except Exception:  # a source never fails the step
             logger.exception("the %s could not be read", self.name)
-            broken = f"The {self.name} could not be read; the log says why."
+            broken = f"Could not read the {self.name}. See the log."
             result = nothing(self.name, "error", "warning", broken)
         self.result = replace(result, duration_ms=milliseconds_since(began))
 

@@ -74,7 +74,7 @@ def _permissions(
 
 def _unknown(people: int, why: str = "") -> Json:
     who = "1 person" if people == 1 else f"{people} people"
-    message = f"The permission of {who} is not known; their words count as untrusted.{why}"
+    message = f"The permission of {who} is unknown; their comments count as untrusted.{why}"
     return note("issue", "warning", message)
 
 

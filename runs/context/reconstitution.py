@@ -150,7 +150,7 @@ def _documents(run: Run) -> list[str]:
 def _why_no_issue(run: Run) -> str:
     if not run.work_id:
         return "The run has no work id, so there is no issue."
-    return "No issue is read: GitHub is not set up, or the work id is no number of an issue."
+    return "No issue: GitHub is not configured, or the work id is not an issue number."
 
 
 def _assembled(sources: dict[str, SourceRead], known: Records, attempt: StepAttempt | None) -> Json:
@@ -194,7 +194,7 @@ def _given_up(decisions: list[Json]) -> set[str]:
 
 def _judged(said: Json, given_up: set[str]) -> Json:
     if said["level"] == "error" and said["source"] in given_up:
-        without = f"{said['message']} A person decided to go on without it."
+        without = f"{said['message']} A reviewer chose to continue without it."
         return note(str(said["source"]), "warning", without)
     return said
 

@@ -38,7 +38,7 @@ def spec(root: Path, named: str, conceal: Conceal) -> SourceRead:
     except _NotThere as error:
         return nothing("spec", "missing", "warning", str(error))
     except OSError as error:
-        why = f"The specification {named} is there and cannot be read: {_said(error)}."
+        why = f"The specification {named} can't be read: {_said(error)}."
         return nothing("spec", "error", "error", why)
     value = {"path": file.path, "content": file.text, **specs.outline(file.text)}
     return SourceRead(value=value, size=file.size, sha256=file.sha256, left_out=file.left_out)
@@ -73,7 +73,7 @@ def _read(source: str, root: Path, named: str, conceal: Conceal) -> _File:
     # Line ends are made alike without a word; what a reader cannot see is told.
     if hidden := len(raw.replace("\r\n", "\n").encode()) - len(seen.encode()):
         what = f"hidden characters and HTML comments in {named}"
-        told.append(_left_out(source, what, hidden, "a reader cannot see them"))
+        told.append(_left_out(source, what, hidden, "readers can't see them"))
     path = str(file.relative_to(root.resolve()))
     return _File(path=path, text=conceal(seen), size=size, sha256=sha256, left_out=tuple(told))
 
@@ -87,7 +87,7 @@ def _place(root: Path, named: str) -> Path:
         if not file.is_relative_to(place) and named.startswith("/"):
             file = (place / named.lstrip("/")).resolve()
         if not file.is_relative_to(place):
-            raise _NotThere(f"{named} is outside the workspace and is not read.")
+            raise _NotThere(f"{named} is outside the workspace and was not read.")
         if not os.path.lexists(file):
             raise absent
     except ValueError:  # no path at all, such as one with a NUL

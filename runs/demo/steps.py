@@ -42,7 +42,7 @@ def main(name: str) -> None:
         response = _failed("The demo needs git.", [str(error)], ["Install git, then choose retry"])
     except subprocess.CalledProcessError as error:
         said = (error.stderr or error.stdout).strip()
-        response = _failed(f"{' '.join(error.cmd[:2])} did not work.", [said])
+        response = _failed(f"{' '.join(error.cmd[:2])} failed.", [said])
     print(json.dumps(response))
 
 
@@ -84,7 +84,7 @@ def make_branch(briefing: Briefing) -> Response:
     start = git("rev-parse", "--short", "HEAD")
     _say(f"On {branch}, from {start}")
     return _done(
-        f"Branch {branch} is made from main.",
+        f"Created branch {branch} from main.",
         branch_name=branch,
         base_branch="main",
         commit_sha=start,
@@ -102,7 +102,7 @@ def implement(_briefing: Briefing) -> Response:
     git("add", "--all")
     _say(*git("diff", "--cached", "--stat").splitlines())
     files = git("diff", "--cached", "--name-only").splitlines()
-    return _done("to_csv is in invoices.py, its tests in test_invoices.py.", files=files)
+    return _done("Added to_csv to invoices.py and its tests to test_invoices.py.", files=files)
 
 
 def commit(_briefing: Briefing) -> Response:
@@ -121,7 +121,7 @@ def test_and_fix(briefing: Briefing) -> Response:
     outcome = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     errors = [_told(test, trace) for test, trace in (*outcome.failures, *outcome.errors)]
     if not outcome.testsRun:
-        return _failed("There are no tests to run.", [], ["Run the build phase before this one"])
+        return _failed("There are no tests to run.", [], ["Run the build phase first"])
     if errors:
         return _tests_failed(outcome.testsRun, errors)
     return _done(f"All {outcome.testsRun} tests pass.", **_counted(outcome.testsRun, failed=0))
@@ -132,14 +132,14 @@ def write_notes(_briefing: Briefing) -> Response:
     difference = git("diff", "main...HEAD", "--", "*.py")
     NOTES.parent.mkdir(exist_ok=True)
     NOTES.write_text(
-        "# What the release brings\n\nInvoices can be exported as CSV.\n\n"
+        "# Release notes\n\nInvoices can be exported as CSV.\n\n"
         f"## Commits\n\n| Commit | What |\n|---|---|\n{commits}\n\n"
         f"## Change\n\n```diff\n{difference}\n```\n",
         encoding="utf-8",
     )
-    kept = _committed("Note what the release brings")
+    kept = _committed("Add the release notes")
     _say(str(kept["message"]))
-    return _done(f"{NOTES} shows what would be merged.", artifact_path=str(NOTES))
+    return _done(f"{NOTES} lists what will be merged.", artifact_path=str(NOTES))
 
 
 def merge(briefing: Briefing) -> Response:
@@ -149,7 +149,7 @@ def merge(briefing: Briefing) -> Response:
     git("merge", "--quiet", "--no-ff", f"--message=Merge branch '{branch}'", branch)
     head = git("log", "--max-count=1", "--format=%h %s")
     _say(head)
-    return _done(f"{branch} is merged into main with {count} commits.", commit_sha=head.split()[0])
+    return _done(f"Merged {branch} into main with {count} commits.", commit_sha=head.split()[0])
 
 
 def _committed(message: str) -> Response:
@@ -183,14 +183,14 @@ def _tests_failed(total: int, errors: list[str]) -> Response:
     summary = f"{len(errors)} of {total} tests fail."
     counted = _counted(total, failed=len(errors))
     if not _applies("fix.patch"):
-        fixes = [f"Repair it in {Path.cwd()}, then choose retry"]
+        fixes = [f"Fix it in {Path.cwd()}, then choose retry"]
         return _failed(summary, errors, fixes, details=counted)
     return _failed(
         summary,
         errors,
         [
-            "Choose retry: amount() in invoices.py then uses Decimal and keeps two decimals",
-            f"Or repair amount() yourself in {Path.cwd()}, then choose retry",
+            "Choose retry: the fix makes amount() in invoices.py use Decimal with two decimals",
+            f"Or fix amount() yourself in {Path.cwd()}, then choose retry",
         ],
         analysis="amount() divides whole cents by 100 and writes the float as Python shows it, "
         "without trailing zeros: 1250 cents become 12.5, not 12.50. Rows, columns and quoting are "

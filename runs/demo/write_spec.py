@@ -46,7 +46,7 @@ TOPICS = {
         "Without invoices the file still has its first row, so that readers find their columns."
     ),
     r"encod|utf|unicode|umlaut|excel": (
-        "The function returns text; whoever saves it chooses the encoding, `utf-8-sig` for Excel."
+        "The function returns text; the caller chooses the encoding, `utf-8-sig` for Excel."
     ),
 }
 AS_WRITTEN = "it was added to the requirements as written."
@@ -208,10 +208,10 @@ def change(point: Point) -> str:
 
 def response(text: str, newest: Sequence[Point], *, revision: int) -> dict[str, object]:
     ids = ", ".join(point.id for point in newest)
-    taken_up = f" The review's comments are in it as {ids}." if newest else ""
+    taken_up = f" It adds the review comments as {ids}." if newest else ""
     return {
         "status": "success",
-        "message": f"Revision {revision} of the specification is written.{taken_up}",
+        "message": f"Wrote revision {revision} of the specification.{taken_up}",
         "details": {
             "spec_path": str(SPEC),
             "revision": revision,

@@ -24,8 +24,8 @@ from runs.models.statements import insert, update
 from runs.ports import Asking, asker
 
 PLAN_CHANGED = (
-    "The plan stored with this run is not the one it was started on, so nothing of it is executed. "
-    "Run it again to make a plan from the workflow as it is now."
+    "The stored plan differs from the one this run started with, so FABER won't execute it. "
+    "Rerun to create a plan from the current workflow."
 )
 
 # Where a run was last executed: what its worker saw, kept with the result.
@@ -123,7 +123,9 @@ class Change:
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
         if self.run.is_foreign:
-            raise Refused(f"Another FABER executes this run, in {self.run.mirrors}; do it there.")
+            raise Refused(
+                f"Another FABER site executes this run in {self.run.mirrors}. Do it there."
+            )
         if self.run.on_hold and not self.run.state.is_final:
             raise OnHold
         self._append()
@@ -320,7 +322,7 @@ class Change:
         """Why a run that claims to have come so far may not go on; empty when it may."""
         traces = conformance.traces_of(self.run, self._entries)
         verdict = verification.verify_so_far(self.plan.step_keys, traces, reached=reached)
-        left = "" if verdict.conforms else f"The run left its plan: {verdict.summary()}."
+        left = "" if verdict.conforms else f"The run deviated from its plan: {verdict.summary()}."
         return " ".join(filter(None, [left, history.changed(self.run)]))
 
     def _reason_given(self) -> str:

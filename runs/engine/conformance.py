@@ -11,10 +11,10 @@ from runs.models import Event, Run
 Json = dict[str, object]
 
 _MEANINGS = {
-    "missing": "planned, and never completed",
-    "extra": "executed without being in the plan",
+    "missing": "planned but never completed",
+    "extra": "executed but not in the plan",
     "reordered": "started before an earlier step was done",
-    "fabricated": "ended without having been executed",
+    "fabricated": "finished without being executed",
 }
 
 

@@ -33,7 +33,7 @@ def find_run(reference: str, *, seen_by: Actor | None, among: QuerySet[Run] | No
         raise NotFound(f"There is no run {reference!r}.")
     if len(found) > 1:
         several = ", ".join(run.run_id for run in found)
-        raise Refused(f"{reference!r} may be any of several runs: {several}.")
+        raise Refused(f"{reference!r} matches several runs: {several}.")
     return found[0]
 
 

@@ -200,7 +200,7 @@ def resume_stopped(run_pk: int, actor: Actor) -> Run:
             queue.enqueue(Job.GIVE_TURNS, run.project_id)  # it begins if its turn has come
             return run
         if run.state not in (RunStatus.FAILED, RunStatus.IN_PROGRESS):
-            raise Refused(f"The run is {run.state.label}; only a stopped run can be resumed.")
+            raise Refused(f"The run is {run.state.label}. Only stopped runs can be resumed.")
         if not run.has_its_plan:
             raise Refused(PLAN_CHANGED)
         change = Change(run)

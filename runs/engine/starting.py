@@ -106,7 +106,7 @@ def rerun(
     permissions.check_may_steer(actor, original)
     workspace = original.home
     if not workspace.is_dir():
-        raise Refused(f"The workspace {workspace} of that run is gone.")
+        raise Refused(f"The workspace {workspace} of that run no longer exists.")
     wish = Wish(
         workflow=_found_again(original.workflow_ref),
         workspace=workspace,
@@ -160,7 +160,7 @@ def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
     bypass = bypass_of(make_plan(chain.workflows).plan, chosen)
     project = Project.objects.filter(name__iexact=wish.project).first()
     if bypass and not permissions.may_operate(actor, project):
-        raise NotAllowed(f"This start {bypass}; only operators may do that.")
+        raise NotAllowed(f"This start {bypass}. Only operators can do that.")
     if unknown := unknown_reviewers(chosen) + _unknown_to(project):
         raise Invalid(unknown)
     return chosen, bypass
@@ -187,7 +187,7 @@ def _project_name(chain: LoadedChain, wish: Wish, actor: Actor) -> str:
     is_theirs = named.casefold() in {owner.casefold() for owner in owners}
     if owners and not is_theirs and not permissions.may_operate(actor):
         raise NotAllowed(
-            f"{wish.workspace} belongs to {owners[0]}; only operators use it under another name."
+            f"{wish.workspace} belongs to {owners[0]}. Only operators can use it elsewhere."
         )
     return named
 
@@ -213,7 +213,7 @@ def _autonomy(named: str) -> AutonomyLevel | None:
         return AutonomyLevel(named)
     except ValueError:
         accepted = ", ".join(AutonomyLevel)
-        problem = Problem("autonomy", f"{named!r} is not a level; use one of {accepted}")
+        problem = Problem("autonomy", f"{named!r} is not an autonomy level. Use one of {accepted}")
         raise Invalid([problem]) from None
 
 

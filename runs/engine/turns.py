@@ -30,27 +30,28 @@ class TurnWait:
     @property
     def reason(self) -> str:
         if self.batch:
-            return f"its batch works on {number_of(self.batch.concurrency, 'run')} at a time"
+            return f"the batch allows {number_of(self.batch.concurrency, 'parallel run')}"
         if self.holders:
-            return "the project takes one run at a time"
-        return "it begins in a moment"
+            return "the project allows one run at a time"
+        return "it starts shortly"
 
     @property
     def in_short(self) -> str:
         names = ", ".join(holder.short_id for holder in self.holders)
-        return f"waits for {names or 'its turn'}"
+        return f"waiting for {names}" if names else "queued"
 
     @property
     def in_full(self) -> str:
         said = self.reason
         if self.holders:
-            said += ", now " + ", ".join(f"{r.short_id} ({r.state.label})" for r in self.holders)
+            said += "; running now: "
+            said += ", ".join(f"{r.short_id} ({r.state.label})" for r in self.holders)
         if self.before:
-            said += f"; {self.before} more {'is' if self.before == 1 else 'are'} before it"
+            said += f"; {number_of(self.before, 'more run')} ahead of it"
         return said
 
     def __str__(self) -> str:
-        return f"The run waits for its turn: {self.in_full}."
+        return f"The run is queued: {self.in_full}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,9 +41,9 @@ def add(run_pk: int, told: WorkEvent, actor: Actor) -> Json:
         run = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run_pk)
         permissions.check_may_act(actor, run.project)
         if run.state.is_final:
-            raise Refused(f"The run is {run.state.label}; nothing is added to its history.")
+            raise Refused(f"The run is {run.state.label}. No more events can be added.")
         if Event.objects.filter(run=run, type__in=WORK).count() >= MOST:
-            raise Refused(f"The run has {MOST:,} events of work; no more are added.")
+            raise Refused(f"The run has {MOST:,} work events, the maximum.")
         record(run, [_placed(entry, run)])
         return dict(Event.objects.get(run=run, number=run.last_event_id).document)
 
@@ -73,7 +73,7 @@ def _problems(told: WorkEvent) -> Iterator[Problem]:
     if of_work(told.type) is None:
         yield Problem("type", _why_not(told.type))
     if not told.message.strip():
-        yield Problem("message", "is empty; say in a sentence what was done")
+        yield Problem("message", "is empty; describe what happened in one sentence")
     elif len(told.message) > LONGEST_MESSAGE:
         yield Problem("message", f"has more than {LONGEST_MESSAGE:,} characters")
     try:
@@ -87,6 +87,6 @@ def _problems(told: WorkEvent) -> Iterator[Problem]:
 
 def _why_not(name: str) -> str:
     if name.casefold() in list(EventType):
-        return f"{name} is told by FABER itself; use one of {', '.join(WORK)}"
+        return f"{name} is recorded by FABER only. Use one of {', '.join(WORK)}"
     near = did_you_mean(name, WORK) or f"; use one of {', '.join(WORK)}"
-    return f"{quoted(name)} is not an event of work{near}"
+    return f"{quoted(name)} is not a work event{near}"

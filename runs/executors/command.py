@@ -23,7 +23,7 @@ def run_command(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
     try:
         argv = _argv(order)
     except ValueError as error:
-        return Outcome(result=failure(f"The step's command cannot be read: {error}."))
+        return Outcome(result=failure(f"The step's command is not valid: {error}."))
     return launch(
         argv,
         order=order,
@@ -51,7 +51,7 @@ def ends_well(argv: Sequence[str], *, order: Order, rules: Rules, watcher: Watch
 def _argv(order: Order) -> list[str]:
     argv = list(order.step.argv)
     if not argv or not argv[0]:
-        raise ValueError("it names no program")
+        raise ValueError("it has no program")
     return argv
 
 
@@ -65,7 +65,7 @@ def _read(order: Order, finished: Finished) -> Result:
 
 
 def _succeeded(order: Order, finished: Finished) -> Result:
-    last = _last_line(finished.stdout.text) or f"{order.step.title} ended and said nothing."
+    last = _last_line(finished.stdout.text) or f"{order.step.title} finished without output."
     return Result(status=ResultStatus.SUCCESS, message=kept_message(last))
 
 
@@ -75,6 +75,6 @@ def _last_line(printed: str) -> str:
 
 def _failed(finished: Finished) -> Result:
     printed = finished.stderr.text if finished.stderr.text.strip() else finished.stdout.text
-    message = f"The command ended with exit code {finished.exit_code}."
+    message = f"The command failed with exit code {finished.exit_code}."
     tail = "\n".join(last_lines(printed, ERROR_LINES, characters=4_000))
     return failure(message, errors=[tail or f"{message} It printed nothing."])

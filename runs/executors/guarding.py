@@ -17,7 +17,7 @@ from runs.executors import file_modes
 _PYTHON = (sys.executable, "-I", "-S")
 _WARDEN = str(Path(__file__).with_name("warden.py"))
 _PATIENCE = 5.0
-NOT_ISOLATED = "The step could not be isolated, so it was not executed."
+NOT_ISOLATED = "Could not isolate the step, so it was not executed."
 
 
 class Guarded:
@@ -91,7 +91,7 @@ class Guarded:
             return NOT_ISOLATED if self._is_isolated and self.gone and not self._said else ""
         if number == errno.ENOENT:
             return f"The command {self.name!r} was not found."
-        return f"The command {self.name!r} could not be started: {os.strerror(number)}."
+        return f"The command {self.name!r} could not start: {os.strerror(number)}."
 
     def fileno(self) -> int:
         return self._line.fileno()

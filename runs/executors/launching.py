@@ -65,7 +65,7 @@ def doubted(result: Result, exit_code: int | None) -> Result:
     """The worst case of what a step said and how it ended."""
     if exit_code == 0 or result.status is ResultStatus.FAILURE:
         return result
-    sentence = f"The step said {result.status} but ended with exit code {exit_code}."
+    sentence = f"The step reported {result.status} but exited with code {exit_code}."
     return replace(
         result,
         status=ResultStatus.FAILURE,
@@ -102,7 +102,7 @@ def _door(order: Order, rules: Rules, briefing: Path) -> AbstractContextManager[
 
 def _not_isolated(error: Unavailable) -> Result:
     return failure(
-        f"This site executes steps in isolation only, which cannot be had here: {error}.",
+        f"This site requires step isolation, which is not available here: {error}.",
         suggested_fixes=[sheltering.REPAIR],
     )
 
@@ -135,6 +135,6 @@ def _with_evidence(result: Result, finished: Finished) -> Result:
 
 def _notes(name: str, printed: Printed) -> Iterator[str]:
     if printed.unreadable:
-        yield f"The {name} held bytes that are not UTF-8 text, replaced {printed.unreadable} times."
+        yield f"The {name} contained bytes that are not UTF-8; {printed.unreadable} were replaced."
     if printed.left_out:
-        yield f"The {name} was too long: {printed.left_out} bytes of it are left out."
+        yield f"The {name} was too long; {printed.left_out} bytes were omitted."

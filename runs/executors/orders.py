@@ -13,9 +13,9 @@ from runs.isolation.sheltering import Isolation
 
 # Why a step was ended from outside, and what people are told about it.
 ENDINGS = {
-    "timeout": "The step did not end within {timeout:g} seconds.",
-    "stopped": "The step was stopped before it ended.",
-    "lost": "The step was killed from outside, with everything it had started.",
+    "timeout": "The step timed out after {timeout:g} seconds.",
+    "stopped": "The step was stopped before it finished.",
+    "lost": "The step and its child processes were killed.",
 }
 
 

@@ -76,8 +76,8 @@ def reported_error(words: str) -> Result:
 def no_answer(words: str) -> Result:
     said = _end_of(words)
     return failure(
-        "The agent must end with a skill response in JSON, and gave none.",
-        errors=[f"The agent's last words: {_short(said)}" if said else "The agent said nothing."],
+        "The agent must end with a JSON skill response, but returned none.",
+        errors=[f"End of its output: {_short(said)}" if said else "The agent printed nothing."],
         details={"words": said},
     )
 

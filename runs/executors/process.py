@@ -54,7 +54,7 @@ def run(
             return Finished(problem=f"The workspace {cwd} does not exist or is not a folder.")
         guarded = Guarded(argv, cwd=cwd, environment=environment, shelter=shelter)
     except (OSError, ValueError) as error:  # too long, or with a character no argument may hold
-        return Finished(problem=f"The command {argv[0][:200]!r} could not be started: {error}.")
+        return Finished(problem=f"The command {argv[0][:200]!r} could not start: {error}.")
     with guarded:
         ending = _Ending(guarded, timeout, watcher)
         return _to_the_end(guarded, feed, ending, _shown(watcher, conceal), door)

@@ -24,7 +24,7 @@ def call_function(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
     reference = order.step.python or ""
     module = reference.partition(":")[0]
     if not _is_allowed(module, rules):
-        advice = f"If it should be, name {module} in FABER_PYTHON_STEPS."
+        advice = f"To allow it, add {module} to FABER_PYTHON_STEPS."
         refusal = f"The module {module} is not allowed for steps."
         return Outcome(result=failure(refusal, suggested_fixes=[advice]))
     call = _Call(reference, dict(order.briefing))
@@ -97,7 +97,7 @@ def _function(reference: str) -> _Function:
         found = getattr(found, name)
         # The way through an imported module would lead out of what the site allows.
         if isinstance(found, ModuleType):
-            raise TypeError(f"{reference} leads through the module {found.__name__}")
+            raise TypeError(f"{reference} refers to the module {found.__name__}")
     if not callable(found):
         raise TypeError(f"{reference} is not a function")
     return found

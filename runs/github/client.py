@@ -199,7 +199,7 @@ class Client:
         check: Callable[[], None] | None = None,
     ) -> "GitHubAnswer":
         if not _REPOSITORY.fullmatch(repo):
-            raise NotThere(f"{repo!r} is not a repository on GitHub; use OWNER/NAME.")
+            raise NotThere(f"{repo!r} is not a GitHub repository. Use OWNER/NAME.")
         address = f"/repos/{repo}{path}"
         return self._transport.ask(
             method, address, repo=repo, query=query, body=body, etag=etag, check=check

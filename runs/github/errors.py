@@ -53,16 +53,16 @@ class Unreachable(GitHubError):
 def of_answer(status: int, headers: Mapping[str, str], data: object, asked: str) -> GitHubError:
     """The error behind an answer that is not a success; header names in small letters."""
     reason = _reason(data)
-    said = f"GitHub answered {status} to {asked}" + (f": {reason}" if reason else "") + "."
+    said = f"GitHub returned {status} for {asked}" + (f": {reason}" if reason else "") + "."
     if status == 429 or (status == 403 and _is_limit(headers, reason)):
         wait = _wait(headers)
-        return Slowed(f"{said} It asks to wait {wait:.0f} seconds.", retry_after=wait)
+        return Slowed(f"{said} Retry after {wait:.0f} seconds.", retry_after=wait)
     if status in (401, 403):
         return RefusedCredentials(said)
     if status in (404, 410):
         return NotThere(said)
     if status in (301, 302, 307, 308):
-        return NotThere(f"{said} It has moved; use its new name.")
+        return NotThere(f"{said} The repository has moved. Use its new name.")
     if status >= 500:
         return Unreachable(said, retry_after=_seconds(headers.get("retry-after")))
     return GitHubError(said)

@@ -47,7 +47,7 @@ class GitHubAnswer:
         try:
             return reader(self.data)
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise Unreachable("GitHub's answer has another form than expected.") from None
+            raise Unreachable("GitHub returned an unexpected response.") from None
 
 
 class Pace:
@@ -176,7 +176,7 @@ def _request(
         kind = type(error).__name__
         raise Unreachable(f"GitHub did not answer {asked} ({kind}).") from None
     except RuntimeError:  # PyGithub follows no redirection to another host
-        raise GitHubError(f"{requester.base_url} sends {asked} elsewhere.") from None
+        raise GitHubError(f"{requester.base_url} redirects {asked} to another host.") from None
     return _answer(status, received, text, asked)
 
 
@@ -191,7 +191,7 @@ def _answer(status: int, headers: Mapping[str, str], text: str, asked: str) -> G
         data = json.loads(text or "null")
     except ValueError:
         if success:
-            raise Unreachable(f"GitHub's answer to {asked} cannot be read.") from None
+            raise Unreachable(f"GitHub's response to {asked} can't be read.") from None
         data = None
     if success or status == 304:
         return GitHubAnswer(status=status, headers=headers, data=data)

@@ -70,8 +70,8 @@ def refusal(words: Sequence[str]) -> str:
         return ""
     called = " ".join(filter(None, ("faber", command, said.partition("=")[0])))
     return (
-        f"A step may not call `{called}`: decisions and accounts are for people outside the run. "
-        "To ask a person, hand back `pending_input` or use `faber mcp`."
+        f"Steps can't call `{called}`: only people outside the run can decide or manage accounts. "
+        "To ask a person, return `pending_input` or use `faber mcp`."
     )
 
 

@@ -57,7 +57,7 @@ def _keys(own: SiteHost, living: Sequence[SiteHost]) -> Iterator[Disagreement]:
             "secret keys",
             "secret_key",
             "FABER_SECRET_KEY",
-            "neither reads the other's jobs",
+            "they can't read each other's jobs",
         ),
         ("audit keys", "audit_key", "FABER_AUDIT_KEY", "the record cannot be verified"),
     )
@@ -87,10 +87,10 @@ def _names(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
         if len({host.identity for host in group}) > 1:
             yield Disagreement(
                 about=Matter.NAMES,
-                what=f"Two machines are called {name}",
-                cause="they have different data directories, and each takes the other's steps "
+                what=f"Two machines have the name {name}",
+                cause="they have different data directories, and each mistakes the other's steps "
                 "for its own",
-                repair="Give one another host name, or set FABER_MACHINE_NAME.",
+                repair="Change one host name, or set FABER_MACHINE_NAME.",
                 hosts=tuple(group),
             )
 
@@ -103,8 +103,8 @@ def _clocks(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
                 about=Matter.CLOCKS,
                 what=f"The clock of {host.name} is {abs(host.clock_ahead):.1f} s {way} "
                 "the database's",
-                cause=f"times it shows and writes are wrong by more than {MOST_SKEW:g} s",
-                repair="Let chrony or systemd-timesyncd set the clocks of both.",
+                cause=f"its times are off by more than {MOST_SKEW:g} s",
+                repair="Synchronize both clocks with chrony or systemd-timesyncd.",
                 hosts=(host,),
             )
 
@@ -118,7 +118,7 @@ def _folders(hosts: Sequence[SiteHost]) -> Iterator[Disagreement]:
                 yield Disagreement(
                     about=Matter.FOLDERS,
                     what=f"{host.name} has no folder {places.found(folder)}",
-                    cause=f"its workers leave the steps there to {', '.join(having)}",
-                    repair=f"Clone or mount it on {host.name} too, or leave it so.",
+                    cause=f"only {', '.join(having)} can execute steps there",
+                    repair=f"Clone or mount it on {host.name}, or ignore this.",
                     hosts=(host,),
                 )

@@ -218,7 +218,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
 
     def _wait_for_the_database(self, error: Exception) -> None:
         if not self._is_down:
-            logger.warning("The job queue cannot be read: %s", error)
+            logger.warning("The job queue can't be read: %s", error)
         self._is_down = True
         self.close()
         connections[Conf.ORM].close()

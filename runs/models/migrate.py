@@ -30,7 +30,7 @@ def check_version() -> bool:
     applied = MigrationRecorder(connection).applied_migrations()
     if unknown := sorted({key for key in applied if key[0] in _OWN} - _known()):
         raise NewerDatabase(
-            f"A newer version of FABER has upgraded this database: it has the migration "
+            f"A newer version of FABER upgraded this database: it has the migration "
             f"{unknown[-1][1]}, which this version does not know. Start the newer version, or "
             "restore the backup from before the upgrade."
         )

@@ -48,11 +48,11 @@ _BY_STEP = {
     "merge": Guide(
         number=3,
         title="Approve the release",
-        text="The release notes show what would be merged. Without your approval nothing is.",
+        text="The release notes list what will be merged once you approve.",
     ),
 }
 _RUNNING = Guide(
-    number=1, title="The demo is running", text="It asks for your first decision within seconds."
+    number=1, title="The demo is running", text="It asks for your first decision in a few seconds."
 )
 _DONE = Guide(
     number=Guide.last,

@@ -45,7 +45,7 @@ def render(markdown: str, *, line_shift: int = 0, pictures: Pictures | None = No
         # The text is hostile until proven otherwise, and the parsers are not ours: a page that
         # shows the plain text is better than a page that fails.
         logger.exception("A document could not be rendered.")
-        why = "This document could not be laid out."
+        why = "Could not render this document."
     hidden = Hidden()
     hidden.note_characters(text)
     if len(markdown) > MAX_SHOWN:

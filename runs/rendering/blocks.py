@@ -91,7 +91,7 @@ class TokenBlockParser(BlockParser):
         idle = [first[label] for label in first.keys() - self._document.used_labels]
         for definition in idle + self._found.get("duplicate_refs", []):
             start, end = definition["map"]
-            self._document.hidden.note("A link definition nothing uses", start + 1, end)
+            self._document.hidden.note("An unused link definition", start + 1, end)
 
 
 class _BlockReader(MarkdownIt):

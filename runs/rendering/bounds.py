@@ -49,7 +49,7 @@ class Work:
     def spend(self, amount: int) -> None:
         self._left -= amount
         if self._left < 0:
-            raise CannotRenderError("This document has too many lines or marks to be laid out.")
+            raise CannotRenderError("This document has too many lines or marks to render.")
 
     def spend_on_lines(self, text: str) -> None:
         if len(text.encode()) > MAX_BYTES:
@@ -75,5 +75,5 @@ class Tokens(list[Token]):
         self._work.spend(_TOKENS.get(token.type, _TOKEN))
         # At its own limit markdown-it drops the rest without a word.
         if token.nesting == 1 and token.level >= MAX_NESTING - 1:
-            raise CannotRenderError("This document is nested too deeply to be laid out.")
+            raise CannotRenderError("This document is nested too deeply to render.")
         super().append(token)

@@ -37,7 +37,7 @@ class Hidden:
         order = sorted(self._ranges.items(), key=lambda item: min(item[1]))
         said = [f"{what} is hidden on {_spoken(lines)}." for what, lines in order[:_SHOWN_KINDS]]
         if len(order) > _SHOWN_KINDS:
-            said.append(f"{len(order) - _SHOWN_KINDS} more kinds of things are hidden.")
+            said.append(f"{len(order) - _SHOWN_KINDS} more kinds of content are hidden.")
         return tuple(said)
 
 

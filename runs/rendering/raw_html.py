@@ -83,7 +83,7 @@ class RawHtml:
     def _count(self, name: str) -> None:
         self._kept += name != "br"
         if self._kept > MAX_TAGS:
-            raise CannotRenderError("This document has too many HTML tags to be laid out.")
+            raise CannotRenderError("This document has too many HTML tags to render.")
 
 
 def left_out(markup: str) -> Iterator[tuple[str, int, int]]:

@@ -84,7 +84,7 @@ def sanitised(markup: str, stamp: LineStamp) -> SafeString:
 
 def plain(text: str, why: str) -> SafeString:
     """The text as it is, under a sentence saying why it is not laid out."""
-    notice = f'<p class="notice">{html.escape(why)} It is shown as plain text.</p>'
+    notice = f'<p class="notice">{html.escape(why)} Showing it as plain text.</p>'
     last = text.rstrip("\n").count("\n") + 1
     lines = f'data-line="1" data-end="{last}"'
     # The parser of a browser drops a line break right after <pre>.

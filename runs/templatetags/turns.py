@@ -14,7 +14,7 @@ register = template.Library()
 def waits_for(run: Run, holders: Mapping[int, Sequence[Run]]) -> str:
     held_by = holders.get(run.project_id, ())
     names = ", ".join(holder.short_id for holder in held_by)
-    return f"waits for {names}" if names else "waits for its turn"
+    return f"waiting for {names}" if names else "queued"
 
 
 @register.simple_tag

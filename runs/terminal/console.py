@@ -35,7 +35,7 @@ from runs.terminal import identity, pager
 from runs.terminal.layout import clean
 
 DONE, UNEXPECTED, USAGE, AWAITING, FAILED, CANCELLED, NOT_FOUND, REFUSED = range(8)
-OUT_OF_REACH = "A step cannot reach the site's data; what it needs to know is in its briefing."
+OUT_OF_REACH = "Steps can't access the site's data. Use the briefing instead."
 # They go on working; in a help page they would hide the command's own.
 DJANGO_OPTIONS = (
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
@@ -257,4 +257,4 @@ def _unexpected(error: Exception) -> FaberError:
     with contextlib.suppress(OSError), log.open("a") as file:
         file.write(f"{timezone.now():%Y-%m-%d %H:%M:%S} {' '.join(sys.argv[1:2])}\n")
         traceback.print_exception(error, file=file)
-    return FaberError(f"Something went wrong that should not: {what}. More is in {log}.")
+    return FaberError(f"Unexpected error: {what}. Details are in {log}.")

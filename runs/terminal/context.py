@@ -35,7 +35,7 @@ def comparison_text(old: int, new: int, found: Comparison, *, colour: bool) -> s
     )
     changes = (_section(words(part.name), unified(part.difference)) for part in found.changed)
     equal = ", ".join(words(name) for name in found.equal)
-    parts = [table if found.sources else "", *changes, f"Equal in both: {equal}." if equal else ""]
+    parts = [table if found.sources else "", *changes, f"Unchanged: {equal}." if equal else ""]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -43,7 +43,7 @@ def replay_text(run_id: str, shown: Replay) -> str:
     """What the executor got; an agent is told the prompt, everybody else the briefing."""
     parts = [
         f"{run_id}  {shown.key}, attempt {shown.attempt}, package {shown.number}\n"
-        "Nothing is executed; this is what the executor gets."
+        "Dry run: this is the input of the executor."
     ]
     if shown.argv:
         parts.append(_section("program", shlex.join(shown.argv)))
@@ -70,7 +70,7 @@ def _head(run_id: str, summary: PackageSummary) -> str:
 
 def _sources(summary: PackageSummary, *, colour: bool) -> Iterator[str]:
     if summary.sources:
-        header = ("SOURCE", "STATUS", "SIZE", "TOOK", "TRUST", "SHA-256")
+        header = ("SOURCE", "STATUS", "SIZE", "DURATION", "TRUST", "SHA-256")
         yield columns(header, [_source(each) for each in summary.sources], colour=colour)
 
 
@@ -96,7 +96,7 @@ def _note(note: Mapping[str, object]) -> str:
 
 def _left_out(summary: PackageSummary) -> Iterator[str]:
     if summary.left_out:
-        yield _listed("Left out", (_gone(gone) for gone in summary.left_out))
+        yield _listed("Omitted", (_gone(gone) for gone in summary.left_out))
 
 
 def _gone(gone: Mapping[str, object]) -> str:
@@ -111,7 +111,7 @@ def _listed(title: str, lines: Iterator[str]) -> str:
 
 def _compared(source: SourceChange) -> tuple[object, ...]:
     sides = (_side(side) for side in (source.before, source.after))
-    return (source.name, *sides, "changed" if source.is_changed else "equal")
+    return (source.name, *sides, "changed" if source.is_changed else "unchanged")
 
 
 def _side(source: Mapping[str, object]) -> str:

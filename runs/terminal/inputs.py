@@ -26,7 +26,7 @@ def standard_input() -> bytes:
     try:
         return sys.stdin.buffer.read()
     except (AttributeError, OSError, ValueError) as error:  # closed, or never opened
-        raise Invalid([Problem("standard input", "cannot be read")]) from error
+        raise Invalid([Problem("standard input", "can't be read")]) from error
 
 
 def parse_json(text: str) -> object:
@@ -39,7 +39,7 @@ def parse_json(text: str) -> object:
         place = f"{error.lineno}:{error.colno}"
         raise Invalid([Problem(place, f"not valid JSON: {error.msg.lower()}")]) from None
     except UnicodeEncodeError:
-        raise Invalid([Problem("", "holds a character that is half of one")]) from None
+        raise Invalid([Problem("", "contains an unpaired surrogate")]) from None
     except RecursionError:
         raise Invalid([Problem("", "is nested too deeply")]) from None
     except ValueError as error:
@@ -55,9 +55,9 @@ def _file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise NotFound(f"{path} cannot be read: {error.strerror}.") from error
+        raise NotFound(f"{path} can't be read: {error.strerror}.") from error
     except ValueError as error:  # a name no file can have
-        raise NotFound(f"{str(path)!r} cannot be read: {error}.") from error
+        raise NotFound(f"{str(path)!r} can't be read: {error}.") from error
 
 
 def _decoded(content: bytes, name: str) -> str:

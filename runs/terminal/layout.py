@@ -84,15 +84,15 @@ def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
             ("Workflow", run["workflow_id"]),
             ("Step", step_of(run)),
             ("Progress", f"{progress['done']} of {progress['total']} steps"),
-            ("Waits", waits),
-            ("Asks", run["pending_request"]),
+            ("Queued", waits),
+            ("Request", run["pending_request"]),
             ("Outcome", ended_of(run)),
             ("Error", run["error"]),
             ("Late result", "\n".join(map(_late, run["late_results"]))),
             ("Artifacts", "\n".join(artifacts)),
             ("Started", f"{_when(run['created_at'])} by {run['started_by']}"),
             ("Ended", _when(run["completed_at"])),
-            ("Address", run["url"]),
+            ("URL", run["url"]),
         ],
     )
 

@@ -131,7 +131,7 @@ def briefing_of(claim: Claim, memory: context.Memory | None = None) -> Json | Hi
     if hindered := _without_folder(claim):
         return hindered
     if unfit := _unfit(claim.unit.step, _known(claim)):
-        refused = results.failure("The step's arguments cannot be filled in.", errors=unfit)
+        refused = results.failure("Could not fill in the step's arguments.", errors=unfit)
         return Hindrance(outcome=Outcome(result=refused))
     known = state_json.read_for_step(claim.run)
     package = context.reconstitute(known, attempt=claim.attempt, memory=memory)
@@ -202,7 +202,7 @@ def _unwritten(claim: Claim) -> Hindrance | None:
     try:
         edited.write(claim.run, edits)
     except OSError as error:
-        why = f"The approved edits cannot be written: {error.strerror or error}."
+        why = f"Could not write the approved edits: {error.strerror or error}."
         return Hindrance(outcome=Outcome(result=results.failure(why)))
     return None
 
@@ -370,5 +370,5 @@ def _document_outcome(claim: Claim, named: str) -> Outcome:
     if hindered := _without_folder(claim):
         return hindered.outcome
     there = (claim.run.folder / named).is_file()
-    message = f"{named} is added to the context." if there else f"{named} is not there."
+    message = f"{named} added to the context." if there else f"{named} not found."
     return Outcome(result=Result(status=ResultStatus.SUCCESS, message=message))

@@ -93,7 +93,7 @@ class _Search:
             standing, words = looks[kind](piece)
         else:
             standing = EvidenceStatus.UNCHECKED
-            words = "Not looked for: the step was executed on another machine."
+            words = "Not checked: the step ran on another machine."
         wanted = piece.artifact or piece.file or shlex.join(piece.command or ())
         return Checked(kind=kind, wanted=wanted, standing=standing, words=words)
 
@@ -102,7 +102,7 @@ class _Search:
         if not git(folder, "rev-parse", "--git-dir"):
             return (
                 EvidenceStatus.MISSING,
-                "There is no git repository in the workspace, so no commit.",
+                "The workspace is not a git repository, so there is no commit.",
             )
         known = [str(head) for head in given(self._baseline, "heads", list)]
         for tip in self._tips():
@@ -114,7 +114,7 @@ class _Search:
             if commits := new.text.split() if new.ok else []:
                 many = f"{len(commits)} new commits, the last is" if commits[1:] else "New commit"
                 return EvidenceStatus.FOUND, f"{many} {commits[0][:10]}."
-        return EvidenceStatus.MISSING, "There is no new commit since the step began."
+        return EvidenceStatus.MISSING, "No new commit since the step started."
 
     def _tips(self) -> list[str]:
         """What is checked out, and the branch the run works on when that is another."""
@@ -127,18 +127,18 @@ class _Search:
     def _artifact(self, piece: Evidence) -> tuple[EvidenceStatus, str]:
         named = piece.artifact or ""
         if named.lstrip("/") in self._place.sent:
-            return EvidenceStatus.FOUND, f"{named} was handed in."
+            return EvidenceStatus.FOUND, f"{named} was submitted."
         if not self._place.is_here:
-            return EvidenceStatus.MISSING, f"{named} was not handed in."
+            return EvidenceStatus.MISSING, f"{named} was not submitted."
         standing, words = self._file(piece.model_copy(update={"file": named}))
         if standing is not EvidenceStatus.FOUND:
             return standing, words
         folder = self._place.folder
         if self._is_named(named):
-            return EvidenceStatus.FOUND, f"{named} was handed in."
+            return EvidenceStatus.FOUND, f"{named} was submitted."
         if given(self._baseline, "files", dict).get(named) != _hash(folder, named):
             return EvidenceStatus.FOUND, f"{named} was changed."
-        return EvidenceStatus.MISSING, f"{named} was there before, and the step did not change it."
+        return EvidenceStatus.MISSING, f"{named} already existed, and the step did not change it."
 
     def _is_named(self, path: str) -> bool:
         """Whether the response itself names the file."""
@@ -156,13 +156,13 @@ class _Search:
             if file is None:
                 return EvidenceStatus.MISSING, f"{named} is outside the workspace."
             if file.is_file():
-                return EvidenceStatus.FOUND, f"{named} is there."
+                return EvidenceStatus.FOUND, f"{named} exists."
             return (
                 EvidenceStatus.MISSING,
-                f"{named} is {'no file' if file.exists() else 'not there'}.",
+                f"{named} {'is not a file' if file.exists() else 'not found'}.",
             )
         except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name too long
-            return EvidenceStatus.MISSING, f"{named[:200]!r} cannot be looked for: {error}."
+            return EvidenceStatus.MISSING, f"{named[:200]!r} can't be looked up: {error}."
 
     def _command(self, piece: Evidence) -> tuple[EvidenceStatus, str]:
         argv, place = piece.command or (), self._place

@@ -141,7 +141,7 @@ def _not_begun(run: Run) -> Elsewhere | Nowhere | None:
             return None  # what is missing is told as on a single machine
         asked = ", ".join(sorted({machine.name(), *(host.name for host in others)}))
         return Nowhere(
-            f"no machine of this site has the folder {run.home} (looked on {asked}). "
+            f"no machine of this site has the folder {run.home} (checked {asked}). "
             "Clone or mount it on one of them, then retry."
         )
     started_on = str(run.environment.get("hostname", ""))
@@ -156,8 +156,8 @@ def _gone(run: Run) -> str:
     since = f" since {worked:%Y-%m-%d %H:%M} UTC" if worked else ""
     if not run.left_commit:
         return (
-            f"its last step worked in {run.home} on {run.host}, which has had no worker{since}; "
-            f"{here} does not have what it left there. Start `faber work` on {run.host}, "
+            f"its last step ran in {run.home} on {run.host}, which has had no worker{since}; "
+            f"{here} does not have its files. Start `faber work` on {run.host}, "
             "then retry."
         )
     return (

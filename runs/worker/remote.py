@@ -62,7 +62,7 @@ class RemoteLease:
     def named(cls, holder: str) -> "RemoteLease":
         seconds = holder.split("/")[1] if holder.count("/") == 2 else ""
         if not (seconds.isascii() and seconds.isdecimal()):
-            raise LeaseLost("There is no such lease.")
+            raise LeaseLost("No such lease.")
         return cls(holder=holder, seconds=int(seconds))
 
     def end(self, now: datetime) -> datetime:
@@ -181,9 +181,7 @@ def start_asking(actor: Actor, *, project: str, work_id: str) -> Run:
     permissions.check_may_act(actor, known)
     if known is None and project and actor.is_agent:
         # The site speaks on the issues of its projects, so an agent cannot make one of its own.
-        raise NotFound(
-            f"There is no project {name!r}; a person has to start something in it first."
-        )
+        raise NotFound(f"There is no project {name!r}. Someone has to start a run in it first.")
     folder = own_folder(name)
     if known is None:
         known, _ = Project.objects.get_or_create(
@@ -229,7 +227,7 @@ def sent_files(sent: Sequence[tuple[str, bytes]]) -> tuple[FoundFile, ...]:
 def _wrong(path: str, content: bytes) -> str:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or str(pure) != path:
-        return "is no plain path inside the workspace"
+        return "is not a path inside the workspace"
     return "is too large" if len(content) > artifacts.LARGEST else ""
 
 
@@ -261,7 +259,7 @@ def _claim_of(run: Run, lease: str) -> Claim:
     taken = StepAttempt.objects.select_related("run__project").filter(run_id=run.pk, is_remote=True)
     attempt = taken.filter(worker=lease).first() if lease else None
     if attempt is None:
-        raise LeaseLost(f"This run has handed out no lease {lease[:100]!r}.")
+        raise LeaseLost(f"This run has no lease {lease[:100]!r}.")
     if not engine.holds_plan(attempt):
         raise LeaseLost(PLAN_CHANGED)
     unit = attempt.run.frozen_plan.units[attempt.position]
@@ -312,10 +310,10 @@ def _open_request(run: Run) -> str | None:
 
 def _why_not(run: Run) -> str:
     if open_request := _open_request(run):
-        return f"The run asks {open_request} already; it asks one thing at a time."
+        return f"The run already has the open request {open_request}. A run asks one at a time."
     if run.state is not RunStatus.IN_PROGRESS:
-        return f"The run is {run.state.label}; only a run in progress can ask."
+        return f"The run is {run.state.label}. Only runs in progress can ask."
     return (
-        "A step of this run is being executed; whoever executes it hands back `pending_input`, "
-        "or asks with its lease."
+        "A step of this run is in progress. Its executor can return `pending_input` "
+        "or ask with its lease."
     )

@@ -33,7 +33,7 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise NotFound(f"{path} cannot be read: {error.strerror}.") from error
+        raise NotFound(f"{path} can't be read: {error.strerror}.") from error
     if len(content) > MAX_BYTES:
         raise Invalid([Problem("", "the file is larger than 1 MB")])
     try:
@@ -58,7 +58,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise Invalid([Problem("", f"the key {twice} stands twice in one object")])
+        raise Invalid([Problem("", f"the key {twice} appears twice in one object")])
     return found
 
 
@@ -116,7 +116,7 @@ def _odd_keys(node: yaml.Node | None) -> Iterator[Problem]:
         if key.tag != _TEXT:
             yield Problem(_mark(key.start_mark), "a key must be text; put it in quotes")
         elif key.value in seen:
-            yield Problem(_mark(key.start_mark), f"the key {key.value} stands twice")
+            yield Problem(_mark(key.start_mark), f"the key {key.value} appears twice")
         else:
             seen.add(key.value)
         yield from _odd_keys(value)

@@ -109,7 +109,7 @@ def _parent(sources: Sequence[_Source], workspace: Path | None, notes: Notes) ->
         return None
     if any(path == source.path for source in sources):
         trail = " → ".join([*(source.name for source in sources), path.stem])
-        notes.problems.append(child.marked(Problem("extends", f"goes in a circle: {trail}")))
+        notes.problems.append(child.marked(Problem("extends", f"is a cycle: {trail}")))
         return None
     return _ancestor(path, notes)
 
@@ -126,7 +126,7 @@ def _ancestor(path: Path, notes: Notes) -> _Source | None:
 def _find(reference: str, child: Path | None, workspace: Path | None) -> Path:
     namespace, separator, name = reference.rpartition(":")
     if separator and namespace != NAMESPACE:
-        raise NotFound(f"The namespace {namespace} is not known; only {NAMESPACE}: is.")
+        raise NotFound(f"Unknown namespace {namespace}. Use {NAMESPACE}:.")
     folders = [BUNDLED] if separator else _folders(child, workspace)
     if not _ID.fullmatch(name):
         raise NotFound(f"{reference!r} is neither a {_or(EXTENSIONS)} file nor a workflow's id.")

@@ -110,9 +110,9 @@ class Aside:
                 umask=file_modes.usual_umask(),
             )
         except subprocess.TimeoutExpired:
-            raise GitFailed(f"git did not answer within {self._seconds:g} seconds") from None
+            raise GitFailed(f"git did not respond within {self._seconds:g} seconds") from None
         except OSError as error:
-            raise GitFailed(f"git cannot be started: {error.strerror or error}") from None
+            raise GitFailed(f"could not start git: {error.strerror or error}") from None
         if done.returncode:
             why = done.stderr.decode(errors="replace").strip().partition("\n")[0]
             raise GitFailed(f"git {words[0]} failed: {why[:300]}".rstrip("."))
@@ -139,7 +139,7 @@ def beside(repository: Repository, *, seconds: float) -> Iterator[Aside]:
             for part in repository.directory.glob("sharedindex.*"):
                 _copy(part, own / part.name)
         except OSError as error:
-            raise GitFailed(f"the index cannot be read: {error.strerror or error}") from None
+            raise GitFailed(f"could not read the index: {error.strerror or error}") from None
         yield Aside(repository, own, seconds)
 
 

@@ -6,7 +6,7 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
-NOT_ORDINARY = "is no ordinary file"
+NOT_ORDINARY = "is not a regular file"
 
 
 class NotOrdinary(OSError):

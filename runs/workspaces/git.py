@@ -58,7 +58,7 @@ def ask_git(
     except FileNotFoundError:
         return GitAnswer(False, "git is not installed")
     except subprocess.TimeoutExpired:
-        return GitAnswer(False, f"git did not answer within {seconds:g} seconds")
+        return GitAnswer(False, f"git did not respond within {seconds:g} seconds")
     except OSError as error:
         return GitAnswer(False, str(error))
     if done.returncode == 0:

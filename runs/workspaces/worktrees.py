@@ -32,14 +32,14 @@ def check(workspace: Path, base: str) -> str:
     """Where in its repository the folder lies; raises when no worktree can be made there."""
     inside = ask_git(workspace, "rev-parse", "--show-prefix")
     if not inside.ok:
-        why = f"{workspace} is not in a git repository, so no worktree can be made of it"
+        why = f"{workspace} is not in a git repository, so it can't have worktrees"
         raise Invalid([Problem("workspace", why)])
     if not commit_of(workspace, base):
         why = f"branch {base}" if base else "commit"
-        raise Invalid([Problem("workspace", f"{workspace} has no {why} to make a worktree from")])
+        raise Invalid([Problem("workspace", f"{workspace} has no {why} to create a worktree from")])
     if ask_git(workspace, "show-ref", "--verify", f"refs/heads/{NAMESPACE}").ok:
         why = f"the branch {NAMESPACE} of {workspace} must be renamed first: "
-        why += f"beside it git makes no branch {NAMESPACE}/…"
+        why += f"git can't create branches {NAMESPACE}/… beside it"
         raise Invalid([Problem("workspace", why)])
     return inside.text
 
@@ -89,9 +89,11 @@ def tidy(run_pk: int) -> None:
 def remove(run: Run) -> None:
     """An operator needs an ended run's worktree no more; its branch stays."""
     if not run.state.is_final:
-        raise Refused(f"The run is {run.state.label}; its worktree can go when it has ended.")
+        raise Refused(
+            f"The run is {run.state.label}. Its worktree can be removed once it has ended."
+        )
     if not is_there(run):
-        raise Refused("The run has no worktree any more.")
+        raise Refused("The run has no worktree.")
     if why := discard(run):
         raise Refused(f"The worktree is kept: {why}.")
 
@@ -134,8 +136,8 @@ def _make(run: Run) -> None:
     if root.exists() and any(root.iterdir()):
         # Never deleted: it may hold work that is nowhere else.
         raise NotReady(
-            f"{root} is no worktree of {home} any more. Save what you need of it and delete it; "
-            f"then it is made again from the branch {branch}."
+            f"{root} is no longer a worktree of {home}. Save what you need and delete it; "
+            f"FABER then creates it again from the branch {branch}."
         )
     root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Forced twice, as git may have registered this very folder before it was killed. Nothing is
@@ -151,7 +153,7 @@ def _make(run: Run) -> None:
     if not made.ok:
         with suppress(OSError):
             root.rmdir()
-        raise NotReady(f"No worktree of {home} could be made: {made.text}")
+        raise NotReady(f"Could not create a worktree of {home}: {made.text}")
     Run.objects.filter(pk=run.pk).update(base_commit=run.base_commit)
 
 
@@ -174,7 +176,7 @@ def sheltered(run: Run, folder: Path, *words: str) -> GitAnswer:
     try:
         shelter = sheltering.prefix(hidden.isolation(), folder=Path("/"), kept=needed_by(run))
     except Unavailable as error:
-        return GitAnswer(False, f"git cannot be isolated here: {error}")
+        return GitAnswer(False, f"could not isolate git: {error}")
     return ask_git(folder, *words, seconds=_SECONDS, shelter=shelter)
 
 
@@ -274,17 +276,17 @@ def _leaving(run: Run) -> Path:
 def _why_kept(run: Run) -> str:
     root = root_of(run)
     if not _is_linked(run) and not _relinked(run):
-        return f"it is no worktree of {run.home} any more"
+        return f"it is no longer a worktree of {run.home}"
     status = sheltered(run, root, "status", "--porcelain")
     if not status.ok:
         return status.text
     changed = [line[2:].strip() for line in status.text.splitlines()]
     if changed:
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        return f"it holds changes that are not committed: {', '.join(changed[:_NAMED])}{more}"
+        return f"it has uncommitted changes: {', '.join(changed[:_NAMED])}{more}"
     if not ask_git(root, "for-each-ref", "--contains", "HEAD", "--count=1").text:
-        return "its last commits are on no branch"
+        return "its last commits are not on any branch"
     record = _record_of(root)
     if record and (record / "modules").exists():
-        return "it has submodules, whose commits may be nowhere else"
+        return "it has submodules whose commits may exist nowhere else"
     return ""

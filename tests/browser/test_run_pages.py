@@ -117,7 +117,7 @@ def test_the_output_of_a_running_step_grows_on_its_own_page(open_as: OpenAs) -> 
     expect(page.get_by_text("one", exact=True)).to_be_visible()
     LiveOutput(claim.attempt.pk).add(["two"])
 
-    expect(page.get_by_label("The last lines so far")).to_contain_text("two")
+    expect(page.get_by_label("Latest lines")).to_contain_text("two")
 
 
 def test_a_search_narrows_while_it_is_typed_and_stays_in_the_address(

@@ -82,7 +82,7 @@ def test_the_site_of_up_stays_when_its_workers_are_drained(site: Scratch) -> Non
     site.start("up")
 
     drain = site.run("work", "--drain")
-    assert drain.communicate(timeout=BACK)[0] == "The workers of this machine have ended.\n"
+    assert drain.communicate(timeout=BACK)[0] == "All workers on this machine have exited.\n"
 
     assert site.workers() == []
     assert site.answers("/healthz")
@@ -92,7 +92,7 @@ def test_the_site_of_up_stays_when_its_workers_are_drained(site: Scratch) -> Non
 def test_without_workers_there_is_nothing_to_wait_for(site: Scratch) -> None:
     drain = site.run("work", "--drain")
 
-    assert drain.communicate(timeout=BACK)[0] == "No worker runs here.\n"
+    assert drain.communicate(timeout=BACK)[0] == "No worker is running on this machine.\n"
     assert drain.returncode == 0
 
 

@@ -126,7 +126,7 @@ PLANTED: dict[str, tuple[str, Plant]] = {
         "each acknowledged answer is on record once",
         in_tables(responses=TABLES.responses[1:]),
     ),
-    "an answer that is there twice": (
+    "an answer that appears twice": (
         "each acknowledged answer is on record once",
         in_tables(responses=(*TABLES.responses, TABLES.responses[0])),
     ),

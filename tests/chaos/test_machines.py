@@ -126,7 +126,7 @@ def test_a_machine_without_the_folder_leaves_its_steps_to_the_other(
     [
         ("second", {"FABER_SECRET_KEY": KEYS["FABER_AUDIT_KEY"]}, "use different secret keys"),
         ("second", {"FABER_AUDIT_KEY": KEYS["FABER_SECRET_KEY"]}, "use different audit keys"),
-        ("first", {}, "Two machines are called first"),
+        ("first", {}, "Two machines have the name first"),
     ],
 )
 def test_a_machine_that_does_not_fit_is_refused(

@@ -160,7 +160,7 @@ def test_a_taken_port_is_told_in_a_sentence(serving: Scratch, scratch: Scratch) 
     assert second.communicate(timeout=PATIENCE)[0] == ""
     assert second.returncode == 1
     assert scratch.log.read_text() == (
-        f"Port {scratch.port} on 127.0.0.1 is taken; stop what uses it or set FABER_PORT.\n"
+        f"Port {scratch.port} on 127.0.0.1 is in use. Stop the other program or set FABER_PORT.\n"
     )
 
 

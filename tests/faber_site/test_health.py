@@ -58,8 +58,8 @@ def test_a_worker_that_never_reported_is_named(client: Client) -> None:
 @pytest.mark.parametrize(
     ("lane", "told"),
     [
-        (Lane.SHORT, "No worker takes steps."),
-        (Lane.STEPS, "No worker takes answers, comments and deliveries."),
+        (Lane.SHORT, "No worker handles steps."),
+        (Lane.STEPS, "No worker handles answers, comments and deliveries."),
     ],
 )
 def test_a_lane_that_is_silent_alone_is_named(client: Client, lane: Lane, told: str) -> None:
@@ -122,7 +122,7 @@ def test_an_unreachable_database_is_named_without_its_secrets(
     response = client.get("/readyz")
 
     assert response.status_code == 503
-    assert response.json()["not_ready"] == {"database": "The database cannot be read."}
+    assert response.json()["not_ready"] == {"database": "The database can't be read."}
 
 
 def test_nothing_is_changed_by_asking() -> None:

@@ -108,8 +108,8 @@ def test_metrics_tell_who_was_called_back() -> None:
         "open": {},
         "done": {"delivered_at": timezone.now()},
         "waiting": {"is_due": True},
-        "failing": {"is_due": True, "attempts": 2, "last_error": "it answered 500"},
-        "given_up": {"attempts": 10, "last_error": "it answered 500"},
+        "failing": {"is_due": True, "attempts": 2, "last_error": "it returned 500"},
+        "given_up": {"attempts": 10, "last_error": "it returned 500"},
     }
     for fields in states.values():
         request = f.pending(f.started(f.five_steps()))

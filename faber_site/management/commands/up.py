@@ -8,7 +8,7 @@ from runs.models import Run
 
 
 class Command(ServingCommand):
-    help = "Start the site and the worker together."
+    help = "Start the site and a worker."
     has_site = True
     has_cluster = True
 

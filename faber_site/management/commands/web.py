@@ -2,5 +2,5 @@ from faber_site.runtime.serving import ServingCommand
 
 
 class Command(ServingCommand):
-    help = "Start the site alone; workers run elsewhere."
+    help = "Start the site without a worker."
     has_site = True

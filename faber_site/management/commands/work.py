@@ -13,7 +13,7 @@ LOOK_SECONDS = 0.2
 
 
 class Command(ServingCommand):
-    help = "Start a worker alone; the site runs elsewhere."
+    help = "Start a worker without the site."
     has_cluster = True
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,13 +21,13 @@ class Command(ServingCommand):
         parser.add_argument(
             "--drain",
             action="store_true",
-            help="have the workers of this machine finish their steps and end, and wait for that",
+            help="let the workers on this machine finish their steps, and wait until they exit",
         )
         parser.add_argument(
             "--timeout",
             type=float,
             metavar="SECONDS",
-            help="with --drain: wait no longer; exit 3 when some are not done, and they go on",
+            help="with --drain: wait at most this long; exit 3 when steps are still running",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,7 +40,7 @@ class Command(ServingCommand):
         order = draining.Draining()
         asked = order.left()
         if asked:
-            self.stderr.write("Waiting until the steps under way on this machine are finished.")
+            self.stderr.write("Waiting for running steps on this machine to finish.")
         deadline = None if seconds is None else time.monotonic() + seconds
         while order.left() and (deadline is None or time.monotonic() < deadline):
             time.sleep(LOOK_SECONDS)
@@ -57,15 +57,19 @@ class Command(ServingCommand):
         try:
             return [host.name for host in register.others() if register.has_workers(host)]
         except DatabaseError as error:
-            self.stderr.write(f"WARNING: The other machines are not known: {error}")
+            self.stderr.write(f"WARNING: Could not list the other machines: {error}")
             return []
 
 
 def _text(asked: int, left: int, elsewhere: list[str]) -> str:
     if left:
-        said = "Steps are still under way; the workers take no others, and end after these."
+        said = "Some steps are still running. The workers exit when these finish."
     else:
-        said = "The workers of this machine have ended." if asked else "No worker runs here."
+        said = (
+            "All workers on this machine have exited."
+            if asked
+            else "No worker is running on this machine."
+        )
     if elsewhere:
         said += f" Workers still run on {', '.join(elsewhere)}; drain each before an upgrade."
     return said

@@ -83,16 +83,16 @@ def read_target(url: str) -> Target:
     if len(url) > LONGEST:
         raise BadAddress(f"has more than {LONGEST} characters")
     if not _PLAIN.fullmatch(url):
-        raise BadAddress("may hold only printable ASCII; encode everything else")
+        raise BadAddress("must be printable ASCII; encode everything else")
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise BadAddress("is no address such as https://example.org/answered") from None
+        raise BadAddress("is not a URL such as https://example.org/answered") from None
     if parts.scheme not in _PORTS or not host or port == 0:
-        raise BadAddress("is no address such as https://example.org/answered")
+        raise BadAddress("is not a URL such as https://example.org/answered")
     if "@" in parts.netloc:
-        raise BadAddress("holds a name or a password; the signature shows who calls")
+        raise BadAddress("must not contain a user name or password")
     return Target(
         scheme=parts.scheme,
         host=_checked_host(host, is_bracketed="[" in parts.netloc),
@@ -112,7 +112,7 @@ def check(target: Target, addresses: Sequence[Address], allowed: Allowed) -> Non
                 f"{target.host} with FABER_CALLBACK_ALLOW"
             )
         if not target.is_secure:
-            raise BadAddress("must begin with https://, so that nobody reads the answer on its way")
+            raise BadAddress("must start with https://")
 
 
 def is_allowed(address: Address, allowed: Allowed) -> bool:
@@ -127,13 +127,13 @@ def _checked_host(host: str, *, is_bracketed: bool) -> str:
     try:
         return str(IPv6Address(host)) if "%" not in host else _checked_name(host)
     except ValueError:
-        raise BadAddress(f"has no good host: {host}") from None
+        raise BadAddress(f"has an invalid host: {host}") from None
 
 
 def _checked_name(host: str) -> str:
     name = host.removesuffix(".")
     if not _NAME.fullmatch(name) or len(name) > 253:
-        raise BadAddress(f"has no good host: {host}")
+        raise BadAddress(f"has an invalid host: {host}")
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         return _checked_ipv4(name)
     return name
@@ -143,7 +143,7 @@ def _checked_ipv4(name: str) -> str:
     try:
         return str(IPv4Address(name))
     except ValueError:
-        raise BadAddress(f"has no good host: write {name} as four decimal numbers") from None
+        raise BadAddress(f"has an invalid host: write {name} as four decimal numbers") from None
 
 
 def _unwrapped(address: Address) -> Address:

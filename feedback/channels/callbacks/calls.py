@@ -58,7 +58,7 @@ def call(callback_pk: int) -> None:
     if 200 <= status < 300:
         _done(callback)
     elif status == HTTPStatus.GONE:
-        _stop(callback, "it answered 410: nobody wants to be called there any more")
+        _stop(callback, "it returned 410 Gone, so FABER stopped calling it")
     else:
         _put_off(callback, f"it answered {status}{redirect_told(status)}")
 

@@ -107,9 +107,9 @@ def _cut(sock: socket.socket) -> None:
 def _cause(error: Exception) -> str:
     """In words, and without what the other side sent."""
     if isinstance(error, TimeoutError):
-        return "it did not answer in time"
+        return "it timed out"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not good: {error.verify_message}"
+        return f"its certificate is not valid: {error.verify_message}"
     if isinstance(error, OSError):
         return f"the connection failed: {error.strerror or type(error).__name__}"
-    return f"what it answered is not HTTP ({type(error).__name__})"
+    return f"its response is not valid HTTP ({type(error).__name__})"

@@ -8,14 +8,14 @@ from itertools import islice
 from feedback.channels.github.speech import Speech, SpeechLine, joined, listen
 from runs.domain.values.questions import QUESTION_MARKS, Action, FeedbackType, Option, named
 
-NOT_WHOLE = "The comment is too long or too tangled to be read as a whole."
-_NO_TEXT = "There is no text of your own to read an answer from."
-_NO_OPTION = "No line begins with one of the options, and no sentence says “I …” with one."
-_NEGATED = "“{}” says what should not be done, not what should."
-_CONDITION = "“{}” sets a condition, and a run cannot wait for it."
-QUESTION = "“{}” is a question, and decides nothing."
-_SEVERAL = "It names more than one option: {}."
-_ANOTHER = "It names another option too: {}."
+NOT_WHOLE = "The comment is too long or too complex to read."
+_NO_TEXT = "The comment contains no text of your own."
+_NO_OPTION = "No line starts with an option, and no sentence says “I …” with one."
+_NEGATED = "“{}” says what not to do, not what to do."
+_CONDITION = "“{}” is conditional, and conditions don’t count as answers."
+QUESTION = "“{}” is a question, not an answer."
+_SEVERAL = "The comment names more than one option: {}."
+_ANOTHER = "The comment also names another option: {}."
 
 # These begin many a sentence that decides nothing: "No objections", "2 tests fail".
 _WEAK = (

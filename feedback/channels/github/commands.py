@@ -42,11 +42,11 @@ _NAME = "@faber"
 _RUN_FLAG = re.compile(r"(?<!\S)(?:--|[—–-])run(?:(?:\s+|=)(?P<id>\S+)|(?!\S))", re.IGNORECASE)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_./-]*", re.IGNORECASE)
 
-_NOTHING = "`@faber` stands alone; say what to do."
-_TWO = "The comment holds more than one command."
-_NO_RUN = "`--run` needs the id of one run, written as plain text."
+_NOTHING = "`@faber` needs a command."
+_TWO = "The comment contains more than one command."
+_NO_RUN = "`--run` needs one run id as plain text."
 _UNKNOWN = "“{}” is not a command."
-_TOO_MUCH = "`@faber {}` takes nothing but `--run ID`, so “{}” is unclear."
+_TOO_MUCH = "`@faber {}` only accepts `--run ID`, not “{}”."
 
 
 def parse(body: str, options: Iterable[Option] = ()) -> Command | None:

@@ -150,7 +150,7 @@ def request_comment(shown: Shown) -> str:
 def status_comment(runs: Sequence[RunStatusShown]) -> str:
     """What `@faber status` posts."""
     if not runs:
-        return "No workflow run belongs to this issue."
+        return "This issue has no workflow runs."
     cards = [_card(run) for run in runs[:10]]
     more = [f"{len(runs) - 10} older runs are not shown."] if len(runs) > 10 else []
     return _joined(["## Workflow Status", *cards, *more])
@@ -169,7 +169,7 @@ def help_comment() -> str:
     lines = [f"| `{command}` | {does} |" for command, does in rows]
     return _joined(
         [
-            "Each stands on a line of its own; quotes and code do nothing.",
+            "Put each command on its own line. FABER ignores quotes and code blocks.",
             "\n".join(["| Comment | What it does |", "|---|---|", *lines]),
         ]
     )
@@ -177,9 +177,9 @@ def help_comment() -> str:
 
 def forms_comment(reason: str, requests: Sequence[Shown] = ()) -> str:
     """The reply to a doubtful comment: why nothing was done, and what would be understood."""
-    parts = [f"Nothing was done. {block(reason, 1_000)}"]
+    parts = [f"No action taken. {block(reason, 1_000)}"]
     if len(requests) > 1:
-        parts.append("More than one request is open on this issue, so name the run.")
+        parts.append("This issue has more than one open request. Name the run.")
     for shown in requests[:MOST_FORMS]:
         run = f" --run {flat(shown.run_id, 300)}" if len(requests) > 1 else ""
         parts += [f"To answer {link(shown.request_id, shown.url)}:", _forms(shown, run)]

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 from feedback.channels.github.speech import visible
 
 _HIDDEN_SPACE = "\N{ZERO WIDTH SPACE}"
-_CUT = "… (the rest is on the review page)"
+_CUT = "… (see the review page for the rest)"
 _LONG = 1_200  # from here on a text is folded
 _MORE = 10  # times what is shown is looked at: the rest cannot be seen
 

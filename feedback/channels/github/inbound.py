@@ -34,7 +34,7 @@ _PERMISSION_LASTS = 60  # seconds
 _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=10), timedelta(minutes=10)
 # A comment that was deleted never comes back.
 _LOOKS_FOR_A_COMMENT = 4
-_NO_COMMAND = "There is no command in it."
+_NO_COMMAND = "The comment contains no command."
 
 
 def hear(repository: str, comment: Comment) -> bool:
@@ -225,7 +225,9 @@ def _why(error: InvalidAnswer) -> str:
     """What is wrong with each answer of a form on a line of its own, as Markdown shows lines."""
     lines = str(error).split("\n")
     listed = "\n".join(f"- {each}" for each in lines)
-    return f"These answers do not fit:\n\n{listed}" if error.details.get("problems") else lines[0]
+    return (
+        f"These answers are not valid:\n\n{listed}" if error.details.get("problems") else lines[0]
+    )
 
 
 def _cancel(heard: InboundComment, command: Command) -> str:
@@ -249,10 +251,10 @@ def _asked(heard: InboundComment, command: Command) -> FeedbackRequest:
         # With nothing open, the answer to a closed request is told who decided what.
         found = found or list(_on_issue(heard).order_by("-pk")[:1])
     if not found:
-        raise NotFound("Nothing is asked on this issue.")
+        raise NotFound("This issue has no open request.")
     asked = found[0]
     if _is_older(heard, asked):
-        raise Refused("The comment is older than the question, so it cannot answer it.")
+        raise Refused("The comment is older than the request, so it can't answer it.")
     return asked
 
 

@@ -93,14 +93,14 @@ def understood(request: FeedbackRequest, response: FeedbackResponse) -> str:
     said = f"**{response.response}**" if not response.is_text else "this answer"
     at = f"[{request.request_id}]({request_url(request)})"
     if not response.decides:
-        return f"Recorded {said} by {response.who} for {at}; more people have to agree."
+        return f"Recorded {said} by {response.who} for {at}. More approvals are needed."
     if again := _again(response.request):
         asked = f"[{again.request_id}]({again.url})"
         return (
-            f"Recorded {said} by {response.who} for {at}, but the run does not go on: "
+            f"Recorded {said} by {response.who} for {at}, but the run did not resume: "
             f"{again.why} Please answer {asked}."
         )
-    return f"Recorded {said} by {response.who} for {at}. The run goes on."
+    return f"Recorded {said} by {response.who} for {at}. The run resumes."
 
 
 def accepted_forms(reason: str, *requests: FeedbackRequest) -> str:
@@ -110,9 +110,9 @@ def accepted_forms(reason: str, *requests: FeedbackRequest) -> str:
 
 def which_run(runs: Sequence[Run]) -> str:
     if not runs:
-        return "No run waits on this issue."
+        return "This issue has no waiting run."
     lines = "\n".join(f"- `--run {run.run_id}` ({run.state.label})" for run in runs)
-    return f"More than one run is meant; say which with `--run`:\n\n{lines}"
+    return f"This matches more than one run. Choose one with `--run`:\n\n{lines}"
 
 
 def status(runs: Sequence[Run]) -> str:
@@ -120,7 +120,7 @@ def status(runs: Sequence[Run]) -> str:
 
 
 def cancelled(run: Run) -> str:
-    return f"The run [`{run.run_id}`]({state_json.run_url(run)}) is cancelled."
+    return f"The run [`{run.run_id}`]({state_json.run_url(run)}) was cancelled."
 
 
 def help_text() -> str:
@@ -128,19 +128,19 @@ def help_text() -> str:
 
 
 def not_permitted(author: str) -> str:
-    return f"Nothing was done: {author} may not decide here, which takes write access."
+    return f"No action taken: {author} needs write access to decide here."
 
 
 def edited() -> str:
     return (
-        "Nothing was done: the comment was edited, and others may have done that. "
-        "Write the command again in a new comment."
+        "No action taken: the comment was edited, possibly by someone else. "
+        "Post the command in a new comment."
     )
 
 
 def refusal(error: FaberError) -> str:
     told = str(error)
-    return told if told.startswith("Nothing was done") else f"Nothing was done. {told}"
+    return told if told.startswith("No action taken") else f"No action taken. {told}"
 
 
 def _run(run: Run) -> RunStatusShown:

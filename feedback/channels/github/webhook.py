@@ -61,7 +61,7 @@ def receive(request: HttpRequest) -> JsonResponse:
     if len(body) > LARGEST:
         return too_large()
     if not _is_signed(body, secret, signature):
-        return _said(401, "The signature is not right.")
+        return _said(401, "Invalid signature.")
     try:
         payload = _payload(body)
     except RecursionError:
@@ -69,7 +69,7 @@ def receive(request: HttpRequest) -> JsonResponse:
     except ValueError:
         return _said(400, "The delivery is not JSON.")
     if project is not None and _repository(payload).casefold() != project.casefold():
-        return _said(401, "The secret is of another repository.")
+        return _said(401, "The secret belongs to another repository.")
     if not _speaks_to_us(request.headers.get("X-GitHub-Event", ""), payload):
         return _said(202, "Nothing to do.")
     _keep(request.headers.get("X-GitHub-Delivery", ""), body)

@@ -120,7 +120,7 @@ def image(request: PageRequest, request_id: str, since: str, side: str, part: st
     content = store.content_of(file) if file and kind else None
     data = (content.old if side == "old" else content.new) if content else None
     if data is None:
-        raise NotFound("There is no such picture.")
+        raise NotFound("Image not found.")
     response = HttpResponse(data, content_type=kind)
     response["X-Content-Type-Options"] = "nosniff"
     return fresh(response)

@@ -42,12 +42,12 @@ def overtaken(state: Mapping[str, object], given: Given) -> str:
     if other := _entry(state, given.request_id):
         by = other.get("provided_by")
         who = by.get("user") if isinstance(by, dict) else by
-        return f"{who or 'somebody'} chose {other.get('response')} before, in its directory"
+        return f"{who or 'somebody'} already chose {other.get('response')} in its directory"
     if state.get("status") == "awaiting_feedback" and now_asked == given.request_id:
         return ""
     if now_asked:
-        return f"the run asks {now_asked} by now"
-    return f"the run does not ask it any more; it is {state.get('status')}"
+        return f"the run now asks {now_asked}"
+    return f"the run no longer asks it; it is {state.get('status')}"
 
 
 def has_it(state: Mapping[str, object], given: Given) -> bool:

@@ -119,16 +119,16 @@ def _locked(found: Directory) -> Run | None:
     run = locked.filter(uuid=uuid).first()
     if run and run.mirrors != str(found.folder):
         if not run.mirrors:
-            raise Refused(f"The run {run.run_id} is already here, and it is executed here.")
+            raise Refused(f"The run {run.run_id} already exists and is executed here.")
         if Path(run.mirrors).is_dir():
-            raise Refused(f"The run {run.run_id} is already here, from {run.mirrors}.")
+            raise Refused(f"The run {run.run_id} already exists, from {run.mirrors}.")
     return run
 
 
 def _bring_up_to_date(run: Run, found: Directory, standing: RunStanding) -> None:
     known = found.events[: run.last_event_id]
     if len(known) < run.last_event_id or hash_of(known) != run.last_event_hash:
-        raise Refused("Its earlier events were changed; what is known here stays as it is.")
+        raise Refused("Its earlier events were changed; the data here stays unchanged.")
     fields: Mapping[str, object] = {
         **importing.standing_fields(found, standing),
         "mirrors": str(found.folder),
@@ -166,7 +166,7 @@ def _close(row: FeedbackRequest, *, is_final: bool) -> None:
     if decision and not decision.is_held and not _is_due(decision):
         return  # its directory had the answer, and has forgotten it since
     if decision:
-        overtake(decision, "the run does not ask it any more")
+        overtake(decision, "the run no longer asks it")
     row.status = RequestStatus.CANCELLED if is_final else RequestStatus.SUPERSEDED
     row.closed_at = timezone.now()
     row.save(update_fields=["status", "closed_at"])
@@ -180,7 +180,7 @@ def _decided_there(row: FeedbackRequest, request: Request) -> None:
             _settle(written)
         return
     if ours:
-        said = f"{theirs.provided_by.get('user')} chose {theirs.response} before, in its directory"
+        said = f"{theirs.provided_by.get('user')} already chose {theirs.response} in its directory"
         overtake(ours, said)
     keep_answer(row, theirs)
     row.status, row.closed_at = RequestStatus.ANSWERED, theirs.received_at

@@ -36,7 +36,7 @@ def locked(file: Path, *, patience: float) -> Iterator[None]:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 os.close(descriptor)
-                raise FileBusy(f"{lock.name} is held by somebody else") from None
+                raise FileBusy(f"{lock.name} is locked by another process") from None
             time.sleep(_PAUSE)
         os.close(descriptor)
     try:

@@ -69,7 +69,7 @@ class Sync:
             self._take_effect()
             self._write_back(folders)
         except OperationalError as error:  # the database is busy or away
-            self._say(f"The database cannot be asked: {str(error).strip()}; trying again.")
+            self._say(f"The database is unreachable: {str(error).strip()}. Retrying.")
             return False
         return not any(seen.tries for seen in self._seen.values())
 
@@ -107,7 +107,7 @@ class Sync:
             self._refuse(folder, seen, mark, str(error))
             return
         if seen.refusal:
-            self._say(f"{folder} can be read again.")
+            self._say(f"{folder} is readable again.")
         if news is not DirectoryNews.NONE:
             self._tell(found.state.run_id, is_new=news is DirectoryNews.NEW)
         shown = follow.files_shown(found, follow.work_tree_of(folder))
@@ -119,7 +119,7 @@ class Sync:
         if seen.tries < TRIES:
             return
         seen.tries, seen.mark = 0, mark  # until something changes there
-        why = why or "it changes all the time"
+        why = why or "it keeps changing"
         if why != seen.refusal:
             self._say(f"{folder} is not shown: {why}")
         seen.refusal = why
@@ -180,7 +180,7 @@ class Sync:
     def _put_off(self, row: WriteBack, why: str) -> None:
         if row.last_error != why:
             WriteBack.objects.filter(pk=row.pk).update(last_error=why[:1000])
-            self._say(f"{row.response.request.request_id} cannot be written yet: {why}")
+            self._say(f"{row.response.request.request_id} can't be written yet: {why}")
 
 
 def _mark(folder: Path, shown: Sequence[Path]) -> Mark:

@@ -40,7 +40,7 @@ def write(row: WriteBack) -> None:
     with locked(state_file, patience=PATIENCE):
         state = read_object(state_file)
         if state.get("run_id") != run.run_id:
-            raise TooLate(f"{folder} holds another run by now")
+            raise TooLate(f"{folder} now contains another run")
         if changes.has_it(state, given):
             return
         if why := changes.overtaken(state, given):

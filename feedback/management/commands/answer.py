@@ -13,10 +13,12 @@ from runs.terminal.layout import one_line
 
 
 class Command(FaberCommand):
-    help = "Answer a request; a worker goes on with its run."
+    help = "Answer a request; a worker resumes its run."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("request", metavar="REQUEST", help="its id, such as fr-20261116-a1b2c3")
+        parser.add_argument(
+            "request", metavar="REQUEST", help="request id, such as fr-20261116-a1b2c3"
+        )
         parser.add_argument(
             "response",
             metavar="RESPONSE",
@@ -24,8 +26,12 @@ class Command(FaberCommand):
             "questions a line `id: answer` for each, or a JSON object",
         )
         words = parser.add_mutually_exclusive_group()
-        words.add_argument("--comment", default="", metavar="TEXT", help="words beside it")
-        words.add_argument("--comment-file", metavar="F", help="words from a file, or from -")
+        words.add_argument("--comment", default="", metavar="TEXT", help="a comment")
+        words.add_argument(
+            "--comment-file",
+            metavar="F",
+            help="read the comment from a file, or - for standard input",
+        )
 
     def reply(self, **options: Any) -> Reply:
         file = options["comment_file"]
@@ -41,6 +47,8 @@ class Command(FaberCommand):
         elif again := asked_again(request):
             self.say(again)
         elif response.decides and not heartbeat.worker_is_alive():
-            self.say(f"No worker is running; `faber resume {request.run.short_id}` goes on here.")
+            self.say(
+                f"No worker is running. Resume here with `faber resume {request.run.short_id}`."
+            )
         chosen = f"{one_line(response.response)} by {response.who}"
         return Reply(document=request_shape(request), text=f"{request.request_id}: {chosen}")

@@ -19,21 +19,25 @@ from runs.terminal.console import DONE, FAILED, FaberCommand, Reply, as_text
 
 
 class Command(FaberCommand):
-    help = "List decisions, refusals, sign-ins and changed rules, or verify that all is whole."
+    help = "List decisions, refusals, sign-ins and rule changes, or verify the record."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "do", nargs="?", choices=["verify", "checkpoint"], metavar="verify | checkpoint"
         )
-        parser.add_argument("file", nargs="?", metavar="FILE", help="to write the checkpoint to")
         parser.add_argument(
-            "--checkpoint", metavar="FILE", help="with verify: a checkpoint from before"
+            "file", nargs="?", metavar="FILE", help="write the checkpoint to this file"
         )
-        parser.add_argument("--user", metavar="U", help="only of this person")
-        parser.add_argument("--run", metavar="R", help="only of this run")
-        parser.add_argument("--since", metavar="D", help="only since this day or time, UTC")
         parser.add_argument(
-            "--kind", choices=[str(kind) for kind in lines.LISTED], help="only of this kind"
+            "--checkpoint",
+            metavar="FILE",
+            help="with verify: an earlier checkpoint to compare with",
+        )
+        parser.add_argument("--user", metavar="U", help="only this person")
+        parser.add_argument("--run", metavar="R", help="only this run")
+        parser.add_argument("--since", metavar="D", help="only since this date or time (UTC)")
+        parser.add_argument(
+            "--kind", choices=[str(kind) for kind in lines.LISTED], help="only this kind"
         )
         parser.add_argument("--csv", action="store_true", help="print CSV")
 
@@ -48,7 +52,7 @@ class Command(FaberCommand):
         if options["csv"]:
             text = "".join(lines.csv_lines(rows, ending="\n"))
         else:
-            text = self._table(rows) if rows else "Nothing is on record."
+            text = self._table(rows) if rows else "No entries."
         return Reply(document={"items": _shapes(rows)}, text=text)
 
     def _table(self, rows: list[AuditEntry]) -> str:
@@ -98,13 +102,13 @@ def _checkpoint(file: str) -> Checkpoint:
     try:
         return Checkpoint(**json.loads(Path(file).read_text()))
     except OSError as error:
-        raise Invalid([Problem(file, error.strerror or "cannot be read")]) from error
+        raise Invalid([Problem(file, error.strerror or "can't be read")]) from error
     except (ValueError, TypeError) as error:
         raise Invalid([Problem(file, "is not a checkpoint")]) from error
 
 
 def _verdict(found: list[str]) -> Reply:
-    whole = "Every event and every decision is as it was written."
+    whole = "The record is intact."
     return Reply(
         document={"valid": not found, "broken": found},
         text="\n".join(found) or whole,
@@ -125,6 +129,6 @@ def _moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        problem = Problem("since", f"{text!r} is not a day or time; write it as 2026-11-16")
+        problem = Problem("since", f"{text!r} is not a date or time. Use the form 2026-11-16")
         raise Invalid([problem]) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

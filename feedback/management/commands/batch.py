@@ -20,26 +20,26 @@ _UNSAID = argparse.SUPPRESS
 
 
 class Command(FaberCommand):
-    help = "Start many runs together, see what they ask, answer them in one go."
+    help = "Start several runs together, see their requests and answer them at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        start = actions.add_parser("start", help="start a workflow for many work ids")
+        start = actions.add_parser("start", help="start a workflow for several work ids")
         start_options.add_to(start)
         start.add_argument("--concurrency", type=int, default=batches.AT_ONCE, metavar="N")
-        start.add_argument("--issue", default="", metavar="ID", help="where the group is told of")
-        show = actions.add_parser("show", help="what the runs ask, in one text")
+        start.add_argument(
+            "--issue", default="", metavar="ID", help="the issue to report the batch on"
+        )
+        show = actions.add_parser("show", help="show all requests of a batch as text")
         answer = actions.add_parser("answer", help="answer with lines such as `#124: approve`")
         wait = actions.add_parser("wait", help="wait until every run has stopped")
         for action in (show, answer, wait):
             action.add_argument(
                 "batch", nargs="?", metavar="ID", help="such as coord-20261116-a1b2c3"
             )
-            action.add_argument(
-                "--run", metavar="A,B,C", help="any runs, by their ids, instead of a batch"
-            )
+            action.add_argument("--run", metavar="A,B,C", help="any runs by id, instead of a batch")
         answer.add_argument("file", nargs="?", metavar="FILE", help="default: standard input")
-        wait.add_argument("--timeout", type=float, metavar="S", help="give up after so long")
+        wait.add_argument("--timeout", type=float, metavar="S", help="stop waiting after this time")
         for action in (start, show, answer, wait):
             # Also after the action, where people write it; given before, it stays.
             action.add_argument("--json", action="store_true", default=_UNSAID)
@@ -49,7 +49,7 @@ class Command(FaberCommand):
             return started(self, options)
         batch, rest = _named(options["batch"], options["run"])
         if rest and (options["action"] != "answer" or options["file"]):
-            raise Invalid([Problem("--run", "give it, or the id of a batch, not both")])
+            raise Invalid([Problem("--run", "give either --run or a batch id, not both")])
         match options["action"]:
             case "answer":
                 return self._answer(batch, inputs.read_text(options["file"] or rest or "-"))
@@ -61,9 +61,11 @@ class Command(FaberCommand):
     def _answer(self, batch: Group, text: str) -> Reply:
         results = answering.answer_text(batch, text, identity.cli_actor())
         if not results:
-            raise Invalid([Problem("", "there is no line to read; write lines as `#124: approve`")])
+            raise Invalid(
+                [Problem("", "no answers found. Write one line per run, such as `#124: approve`")]
+            )
         if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
-            self.say("No worker is running; `faber up` or `faber work` starts one.")
+            self.say("No worker is running. Start one with `faber up` or `faber work`.")
         comment.tell_of(batch)
         lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
         return Reply(
@@ -77,12 +79,14 @@ class Command(FaberCommand):
         told = None
         while not (counts := aggregate.read(batch).counts).all_stopped:
             if told is None and not heartbeat.worker_is_alive():
-                self.say("No worker is running; `faber up` or `faber work` starts one.")
+                self.say("No worker is running. Start one with `faber up` or `faber work`.")
             if counts.stopped != told:
                 told = counts.stopped
                 self.say(f"{told} of {counts.total} runs have stopped.")
             if deadline is not None and time.monotonic() > deadline:
-                raise Refused(f"{told} of {counts.total} runs have stopped; the others go on.")
+                raise Refused(
+                    f"{told} of {counts.total} runs have stopped; the others are still running."
+                )
             time.sleep(LOOK_SECONDS)
         comment.tell_of(batch)
         reply = shown(batch)
@@ -94,7 +98,7 @@ def _named(batch_id: str | None, runs: str | None) -> tuple[Group, str]:
     if runs is not None:
         return selected([runs], seen_by=None), batch_id or ""
     if not batch_id:
-        raise Invalid([Problem("ID", "name a batch, or runs with --run A,B,C")])
+        raise Invalid([Problem("ID", "give a batch id, or runs with --run A,B,C")])
     return batches.find(batch_id, seen_by=None), ""
 
 
@@ -102,7 +106,7 @@ def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
     batch = batches.start(start_options.batch_wish_of(options), identity.cli_actor())
     comment.tell(batch.pk)
     if not heartbeat.worker_is_alive():
-        command.say("No worker is running; `faber up` or `faber work` starts one.")
+        command.say("No worker is running. Start one with `faber up` or `faber work`.")
     return Reply(
         document=aggregate.aggregate(batch),
         text=f"{batch.batch_id}\n{batches.batch_url(batch)}",

@@ -12,16 +12,16 @@ from runs.terminal.layout import run_line
 
 
 class Command(FaberCommand):
-    help = "Cancel a run and whatever it asks."
+    help = "Cancel a run and its open request."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
-        parser.add_argument("--reason", required=True, metavar="TEXT", help="why, for the record")
+        parser.add_argument("--reason", required=True, metavar="TEXT", help="the reason to record")
 
     def reply(self, **options: Any) -> Reply:
         reason = options["reason"].strip()
         if not reason:
-            raise Invalid([Problem("reason", "say why the run is cancelled")])
+            raise Invalid([Problem("reason", "give a reason with --reason")])
         run = find_run(options["run"], seen_by=None)
         actor = identity.cli_actor()
         shape = run_json.run_shape(engine.cancel(run.pk, reason=reason, actor=actor))

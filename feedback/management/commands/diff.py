@@ -15,13 +15,13 @@ class Command(FaberCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
         parser.add_argument(
-            "--request", default="", metavar="ID", help="as this request shows it (else the newest)"
+            "--request", default="", metavar="ID", help="as of this request (default: the newest)"
         )
         parser.add_argument(
             "--since",
             choices=[each.value for each in Since],
             default=Since.BASE.value,
-            help="since the run began, or since the round before",
+            help="since the run started, or since the last round",
         )
         parser.add_argument("--stat", action="store_true", help="files and counts only")
 

@@ -13,23 +13,23 @@ from runs.workspaces.agents import missing_by_default
 
 
 class Command(FaberCommand):
-    help = "Find what is broken in the system, and repair what can be repaired safely."
+    help = "Find problems and apply safe fixes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--fix", action="store_true", help="do every safe repair")
+        parser.add_argument("--fix", action="store_true", help="apply all safe fixes")
 
     def reply(self, **options: Any) -> Reply:
         found = diagnosis.findings()
         repaired = diagnosis.repair(found) if options["fix"] else 0
         left = diagnosis.findings() if repaired else found
-        lines = [_line(finding) for finding in left] or ["Nothing is broken."]
+        lines = [_line(finding) for finding in left] or ["No problems found."]
         if repaired:
-            lines.insert(0, f"{number_of(repaired, 'repair')} done.")
+            lines.insert(0, f"{number_of(repaired, 'problem')} fixed.")
         if diagnosis.isolation_is_off():
             lines.append(
                 "Step isolation is off (FABER_STEP_ISOLATION=off): steps can read the data "
-                "directory and decide for anybody."
+                "directory and answer as anyone."
             )
         missing = missing_by_default()
         if missing and not any(finding.what in missing[0] for finding in left):

@@ -18,7 +18,7 @@ from runs.terminal.layout import event_line
 
 
 class Command(FaberCommand):
-    help = """Add an event of work to the history of a run: a commit, a test run, a pull request.
+    help = """Add a work event to the history of a run: a commit, a test run, a pull request.
 A step names its own run, such as "$FABER_RUN_ID". With FABER_URL and FABER_TOKEN it calls that
 site; without them the site of this data directory, also from inside an isolated step."""
 
@@ -27,8 +27,10 @@ site; without them the site of this data directory, also from inside an isolated
         parser.add_argument(
             "type", metavar="TYPE", help="commit, branch, pull_request, test, artifact, checkpoint…"
         )
-        parser.add_argument("--message", required=True, metavar="TEXT", help="what was done")
-        parser.add_argument("--data", default="{}", metavar="JSON", help="more, as an object")
+        parser.add_argument("--message", required=True, metavar="TEXT", help="what happened")
+        parser.add_argument(
+            "--data", default="{}", metavar="JSON", help="additional data, as a JSON object"
+        )
 
     def prepare(self) -> None:
         if not (_site() or inside.door()):
@@ -67,7 +69,7 @@ def _sent(site: tuple[str, str], reference: str, told: WorkEvent) -> Json:
         shape = {"code": error.code, "message": str(error), "details": error.details}
         raise error_from(shape) from error
     except (faber_client.Unreachable, ValueError) as error:
-        raise FaberError(f"FABER could not be reached. {error}") from error
+        raise FaberError(f"Could not reach FABER. {error}") from error
 
 
 def _site() -> tuple[str, str] | None:

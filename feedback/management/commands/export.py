@@ -13,7 +13,7 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
-        parser.add_argument("dir", metavar="DIR", help="an empty folder, or one yet to be made")
+        parser.add_argument("dir", metavar="DIR", help="an empty or new folder")
 
     def reply(self, **options: Any) -> Reply:
         run, folder = find_run(options["run"], seen_by=None), Path(options["dir"]).absolute()

@@ -21,11 +21,11 @@ from runs.terminal.layout import run_card
 
 
 class Command(FaberCommand):
-    help = "Take in run directories, with their history and their open requests."
+    help = "Import run directories with their history and open requests."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "dir", metavar="DIR", help="a run's folder, a base path of many, or a work tree"
+            "dir", metavar="DIR", help="a run's folder, a folder of several runs, or a work tree"
         )
 
     def reply(self, **options: Any) -> Reply:

@@ -11,11 +11,11 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "List every open request, the oldest first."
+    help = "List open requests, oldest first."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="P", help="only of this project")
-        parser.add_argument("--mine", action="store_true", help="only those you may answer")
+        parser.add_argument("--project", metavar="P", help="only this project")
+        parser.add_argument("--mine", action="store_true", help="only requests you can answer")
 
     def reply(self, **options: Any) -> Reply:
         requests = FeedbackRequest.objects.filter(status=RequestStatus.PENDING).select_related(
@@ -28,7 +28,7 @@ class Command(FaberCommand):
             shown = _mine(shown)
         return Reply(
             document={"items": request_shapes(shown), "next_cursor": None},
-            text=self._table(shown) if shown else "Nothing waits for an answer.",
+            text=self._table(shown) if shown else "No open requests.",
         )
 
     def _table(self, requests: list[FeedbackRequest]) -> str:

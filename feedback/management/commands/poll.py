@@ -1,3 +1,4 @@
+from argparse import SUPPRESS
 from typing import Any
 
 from feedback.channels.github import polling
@@ -12,11 +13,12 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--once", action="store_true", help="read once and end (always so)")
+        # Scripts pass it; reading once is all this does.
+        parser.add_argument("--once", action="store_true", help=SUPPRESS)
 
     def reply(self, **options: Any) -> Reply:
         if not github.is_on():
-            raise Refused("GitHub is off; set FABER_GITHUB_TOKEN or a GitHub App.")
+            raise Refused("GitHub is off. Set FABER_GITHUB_TOKEN or configure a GitHub App.")
         heard = polling.poll_all()
         text = f"{number_of(heard, 'new comment')} for FABER."
         return Reply(document={"heard": heard}, text=text)

@@ -10,12 +10,12 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Run the same again: a new run, on the workflow as it is now."
+    help = "Start a new run with the same inputs, on the current workflow."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
         parser.add_argument(
-            "--autonomy", default="", metavar="LEVEL", help="overrides the workflow"
+            "--autonomy", default="", metavar="LEVEL", help="override the workflow's autonomy"
         )
         parser.add_argument("--phase", metavar="A,B", help="only these phases")
 

@@ -15,12 +15,12 @@ from runs.terminal.layout import run_line
 
 
 class Command(FaberCommand):
-    help = "Answer what a run asks, or continue one that stopped; waits until it stops again."
+    help = "Answer a run's open request, or resume a stopped run; waits until it stops again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
         parser.add_argument("response", nargs="?", metavar="RESPONSE", help="option or number")
-        parser.add_argument("--comment", default="", metavar="TEXT", help="words beside it")
+        parser.add_argument("--comment", default="", metavar="TEXT", help="a comment")
 
     def reply(self, **options: Any) -> Reply:
         run, response = find_run(options["run"], seen_by=None), options["response"]
@@ -28,9 +28,11 @@ class Command(FaberCommand):
         attendant = Attendant(actor, self.say, prompts=False)
         request = run.requests.filter(status=RequestStatus.PENDING).first()
         if run.is_foreign and not (request and response):
-            raise Refused(f"Another FABER executes this run, in {run.mirrors}; resume it there.")
+            raise Refused(
+                f"Another FABER site executes this run in {run.mirrors}. Resume it there."
+            )
         if request and response is None and not run.on_hold:
-            raise Refused(f"The run waits for an answer.\n{where_to_answer(request)}")
+            raise Refused(f"The run is waiting for a decision.\n{where_to_answer(request)}")
         if request and response is not None:
             with transaction.atomic():
                 if run.on_hold:
@@ -41,7 +43,7 @@ class Command(FaberCommand):
                 shape = run_json.run_shape(run)
                 return Reply(document=shape, text=run_line(shape))
         elif response is not None:
-            raise Refused(f"The run is {run.state.label} and asks nothing.")
+            raise Refused(f"The run is {run.state.label} and has no open request.")
         else:
             attendant.resume(run)
         return attendant.attend(run)

@@ -15,7 +15,9 @@ from runs.workspaces.agents import missing_for_run
 
 
 class Command(FaberCommand):
-    help = "Run a workflow: here, with questions asked here, or detached by a worker."
+    help = (
+        "Run a workflow here and answer its requests inline, or hand it to a worker with --detach."
+    )
     begins_site = True
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,7 +44,7 @@ class Command(FaberCommand):
     def _detached(self, run: Run) -> Reply:
         self._warn(run)
         if not heartbeat.worker_is_alive():
-            self.say("No worker is running; `faber up` or `faber work` starts one.")
+            self.say("No worker is running. Start one with `faber up` or `faber work`.")
         if wait := turns.wait_of(run):
             self.say(str(wait))
         return Reply(

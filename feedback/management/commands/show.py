@@ -9,10 +9,12 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Show a request with what it is about."
+    help = "Show a request with its artifacts."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("request", metavar="REQUEST", help="its id, such as fr-20261116-a1b2c3")
+        parser.add_argument(
+            "request", metavar="REQUEST", help="request id, such as fr-20261116-a1b2c3"
+        )
 
     def reply(self, **options: Any) -> Reply:
         request = find_request(options["request"], seen_by=None)

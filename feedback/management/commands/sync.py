@@ -15,13 +15,13 @@ _SHORT = 0.2  # when a directory was in the middle of a change
 
 
 class Command(FaberCommand):
-    help = "Show what the runs of another FABER ask, and write the answers into their directories."
+    help = "Show requests from runs of another FABER and write the answers to their directories."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "dir", metavar="DIR", help="a work tree, a base path of many runs, or one run's folder"
         )
-        parser.add_argument("--once", action="store_true", help="look once and end")
+        parser.add_argument("--once", action="store_true", help="check once and exit")
 
     def reply(self, **options: Any) -> Reply:
         sync = Sync(Path(options["dir"]).resolve(), self.say)
@@ -49,7 +49,7 @@ class Command(FaberCommand):
         before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             sync.look()
-            self.say(f"Watching {sync.folder}; Ctrl-C ends it.")
+            self.say(f"Watching {sync.folder}. Press Ctrl-C to stop.")
             while not ended.wait(SECONDS):
                 sync.look()
         finally:

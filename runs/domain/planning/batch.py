@@ -166,14 +166,16 @@ def listed(text: str) -> tuple[str, ...]:
 def check_distinct(ids: Sequence[str], place: str = "work_ids") -> None:
     """Two runs on one work id could not be told apart when somebody answers."""
     problems = [
-        Problem(place, f"{name} is there {times} times; each may be there once")
+        Problem(place, f"{name} is listed {times} times. List each work id once")
         for name, times in Counter(ids).items()
         if times > 1
     ]
     if len(ids) > MOST_RUNS:
-        problems.append(Problem(place, f"{len(ids)} are too many; {MOST_RUNS} make one batch"))
+        problems.append(
+            Problem(place, f"{len(ids)} are too many. A batch has at most {MOST_RUNS} runs")
+        )
     if not ids:
-        problems.append(Problem(place, "name at least one"))
+        problems.append(Problem(place, "give at least one"))
     if problems:
         raise Invalid(problems)
 

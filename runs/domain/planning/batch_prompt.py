@@ -40,7 +40,7 @@ def _bullets(counts: Counts) -> list[str]:
         (counts.by_stop[Stop.ERROR], "failed with error (see below)"),
         (counts.by_stop[Stop.CANCELLED], "cancelled"),
         (going, "in progress"),
-        (counts.waiting, "waiting for their turn"),
+        (counts.waiting, "queued"),
     )
     return [f"- {number} {words}" for number, words in told if number]
 
@@ -66,7 +66,7 @@ def _told(section: BackgroundSection) -> str:
     """What a run says besides, on one line; a group may be large."""
     shown = [shortened(_line(line), LONGEST_ITEM) for line in section.lines[:MOST_ITEMS]]
     if more := section.lines[MOST_ITEMS:]:
-        shown.append(f"and {len(more)} more on the page of the request")
+        shown.append(f"and {len(more)} more on the request page")
     return f"- {section.title}: {' / '.join(line.removeprefix('- ') for line in shown)}"
 
 

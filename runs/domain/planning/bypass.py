@@ -21,9 +21,9 @@ class Bypass:
     def __str__(self) -> str:
         told = []
         if self.gates:
-            told.append(f"leaves out {', '.join(self.gates)}")
+            told.append(f"skips the gates {', '.join(self.gates)}")
         if self.above:
-            told.append(f"asks for more autonomy ({self.above}) than the workflow gives")
+            told.append(f"asks for more autonomy ({self.above}) than the workflow allows")
         return " and ".join(told)
 
 

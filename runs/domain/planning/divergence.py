@@ -74,7 +74,7 @@ def refusal(result: Result, unit: Unit, claims: Iterable[Overclaim]) -> Result:
         + (", among other claims." if said[1:] else "."),
         errors=[f"{unit.key} was asked for, but the response {words}." for words in said],
         suggested_fixes=[
-            f"Have the executor do {unit.key} only and report nothing but that step, then retry",
+            f"Make the executor run and report only {unit.key}, then retry",
         ],
     )
 
@@ -192,7 +192,7 @@ def _phase_ended(given: _Given, value: object) -> Iterator[str]:
 
 def _all_ended(given: _Given, value: object) -> Iterator[str]:
     if _says_yes(value) and not given.is_last:
-        yield "says that the whole workflow is done"
+        yield "claims that the whole workflow is done"
 
 
 _READERS: tuple[tuple[set[str], Callable[[_Given, object], Iterator[str]]], ...] = (

@@ -116,7 +116,7 @@ def after_step(plan: Plan, at: int, result: Result) -> Question:
         gate=Gate.AFTER_STEP,
         prompt=f"Please review the result of “{step.title}”."
         if asked is FeedbackType.REVIEW
-        else f"“{step.title}” is done. How should the run go on?",
+        else f"“{step.title}” is done. How should the run continue?",
         options=_described(_options(asked, step, step.options), _next(plan, at)),
         context=_shown(result),
     )
@@ -130,7 +130,7 @@ def after_skip(plan: Plan, at: int, result: Result | None) -> Question:
     return Question(
         type=asked,
         gate=Gate.AFTER_STEP,
-        prompt=f"“{step.title}” is to be skipped. May the run go on without it?",
+        prompt=f"“{step.title}” will be skipped. Continue without it?",
         options=_described(_options(asked, step, step.options), _next(plan, at)),
         context=_shown(result) if result else {},
     )
@@ -200,14 +200,14 @@ def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
 def on_context(unit: Unit, source: str, why: str) -> Question:
     """A source of the context is there and cannot be read: the step waits for a word."""
     said = {
-        "retry": "Try to read it again",
-        "continue": f"Go on without the {source}, in this step and those behind it",
+        "retry": "Read it again",
+        "continue": f"Continue without the {source}, in this and all later steps",
         "abort": "Cancel this workflow run",
     }
     return Question(
         type=FeedbackType.ERROR_RESOLUTION,
         gate=Gate.INPUT,
-        prompt=f"“{unit.step.title}” waits: {why}",
+        prompt=f"“{unit.step.title}” can’t start: {why}",
         options=tuple(
             make_option(FeedbackType.ERROR_RESOLUTION, name, description=description)
             for name, description in said.items()
@@ -222,7 +222,7 @@ def on_folder(unit: Unit, why: str) -> Question:
     return Question(
         type=FeedbackType.ERROR_RESOLUTION,
         gate=Gate.INPUT,
-        prompt=f"“{unit.step.title}” waits: {why}",
+        prompt=f"“{unit.step.title}” can’t start: {why}",
         options=tuple(
             make_option(FeedbackType.ERROR_RESOLUTION, name, description=description)
             for name, description in said.items()

@@ -29,13 +29,13 @@ _OLD_TEXT: Json = {"pattern": rf"^$|{_SAYS_SOMETHING}"}
 _ABOUT: Mapping[str, str] = {
     "status": "How it ended; any error makes it a failure.",
     "message": "One or two sentences for people: what happened.",
-    "details": "What is your own: paths, numbers, addresses.",
+    "details": "Anything else: paths, numbers, URLs.",
     "errors": "What went wrong, each in a sentence.",
-    "warnings": "What somebody should look at, each in a sentence.",
+    "warnings": "What deserves a look, each in a sentence.",
     "error_analysis": "Why it went wrong.",
     "warning_analysis": "What the warnings mean.",
     "suggested_fixes": "What to do about it, the most promising first.",
-    "pending_input": "What a person has to say before the step can be finished.",
+    "pending_input": "Questions a person must answer before the step can finish.",
 }
 
 
@@ -45,7 +45,7 @@ def _schema() -> Json:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "FABER skill response",
-        "description": "What a step hands back. A message is expected, and its lack a warning.",
+        "description": "The result of a step. A missing message is a warning.",
         "type": "object",
         "properties": {"status": status, **today, **_deprecated()},
         "anyOf": [{"required": ["status"]}, {"required": ["success"]}],

@@ -94,7 +94,7 @@ def read_response(document: object, *, step: str) -> Result:
     if not fatal:
         return _result(reading)
     return failure(
-        f"The step {step} handed back no valid result.",
+        f"The step {step} returned no valid result.",
         errors=[f"{step}: {problem}" for problem in fatal],
         details=reading.raw,
     )
@@ -140,7 +140,7 @@ def to_json(result: Result) -> dict[str, object]:
 
 
 def _read(document: object) -> _Reading:
-    nothing = "no valid result object came back"
+    nothing = "no valid result object was returned"
     try:
         plain = storable(document)
     except (TypeError, ValueError, RecursionError) as error:
@@ -184,7 +184,7 @@ def kept_message(message: str) -> str:
     if len(message) <= LONGEST_KEPT:
         return message
     kept = message[: LONGEST_KEPT - _ROOM_TO_SAY_SO]
-    return f"{kept}… ({len(message) - len(kept):,} more characters were cut)"
+    return f"{kept}… ({len(message) - len(kept):,} more characters omitted)"
 
 
 def _fitted(message: str, details: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:

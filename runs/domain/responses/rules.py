@@ -60,8 +60,8 @@ DONE = (ResultStatus.SUCCESS, ResultStatus.WARNING)
 
 # What a status needs beside it, and what stands there when the step said nothing.
 NEEDED: Mapping[object, tuple[str, str]] = {
-    ResultStatus.FAILURE: ("errors", "The step failed and did not say why."),
-    ResultStatus.WARNING: ("warnings", "The step gave a warning and did not say of what."),
+    ResultStatus.FAILURE: ("errors", "The step failed without giving a reason."),
+    ResultStatus.WARNING: ("warnings", "The step reported a warning without details."),
 }
 
 
@@ -94,16 +94,16 @@ def _about_status(response: Response) -> Iterator[Finding]:
         pending.get("questions_presented") is True or given(pending, "questions", list)
     ):
         wanted = "questions_presented: true, or a list of questions"
-        yield Weight.FATAL, Problem("pending_input", f"no questions were presented; say {wanted}")
+        yield Weight.FATAL, Problem("pending_input", f"no questions; set {wanted}")
 
 
 def _about_fields(response: Response) -> Iterator[Finding]:
     for key in response:
         if key not in KINDS and key != "status":
-            yield Weight.STRICT, Problem(key, "is unknown; what is your own goes in details")
+            yield Weight.STRICT, Problem(key, "is unknown; put your own fields in details")
     yield from _about_kinds(response, KINDS)
     if not str(response.get("message", "")).strip():
-        yield Weight.MILD, Problem("message", "is missing; say in a sentence what happened")
+        yield Weight.MILD, Problem("message", "is missing; describe what happened in one sentence")
     for key, longest in LONGEST.items():
         length = len(given(response, key, str))
         if length > longest:
@@ -147,7 +147,7 @@ def _about_pending(pending: Response) -> Iterator[Finding]:
         yield from _about_kinds(asked, QUESTION_KINDS, f"{place}.")
         texts = [given(asked, "question", str), *given(asked, "options", list)]
         if not all(isinstance(text, str) and text.strip() for text in texts):
-            yield Weight.FATAL, Problem(place, "must ask something, and its options say something")
+            yield Weight.FATAL, Problem(place, "must not be empty, and neither must its options")
         for key, message in problems_of(asked):
             yield Weight.STRICT, Problem(f"{place}.{key}", message)
 

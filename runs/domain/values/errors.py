@@ -26,25 +26,25 @@ class FaberError(Exception):
 
 
 class NotFound(FaberError):
-    """There is no such thing."""
+    """Not found."""
 
     code = "not_found"
 
 
 class Refused(FaberError):
-    """The present state does not allow this."""
+    """The current state does not allow this."""
 
     code = "refused"
 
 
 class OnHold(Refused):
-    """This run was imported. An operator must resume it before anything of it happens here."""
+    """This run was imported and is on hold until an operator resumes it."""
 
     code = "imported"
 
 
 class NotAllowed(Refused):
-    """You may not do this."""
+    """You don't have permission to do this."""
 
     code = "not_allowed"
 
@@ -56,7 +56,7 @@ class AlreadyAnswered(Refused):
 
 
 class Stale(Refused):
-    """What you saw has changed since; look at it again before you answer."""
+    """The content changed since you opened it. Review it again before you answer."""
 
     code = "stale"
 
@@ -68,13 +68,13 @@ class InvalidAnswer(Refused):
 
 
 class RoundLimit(InvalidAnswer):
-    """Changes were requested as often as the workflow allows."""
+    """The workflow's limit of change requests is reached."""
 
     code = "round_limit"
 
 
 class NewerDatabase(FaberError):
-    """A newer version of FABER has upgraded this database."""
+    """A newer version of FABER upgraded this database."""
 
     code = "newer_database"
 

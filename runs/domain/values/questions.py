@@ -107,19 +107,21 @@ _KNOWN = {
     option.value: option
     for option in (
         Option(value="approve", action=Action.CONTINUE, description="Continue the workflow"),
-        Option(value="confirm", action=Action.CONTINUE, description="Do it"),
-        Option(value="continue", action=Action.CONTINUE, description="Go on as it is"),
+        Option(value="confirm", action=Action.CONTINUE, description="Proceed"),
+        Option(value="continue", action=Action.CONTINUE, description="Continue without changes"),
         Option(
             value="request_changes",
             action=Action.REVISE,
             description="Provide feedback for revision",
             needs_words=True,
         ),
-        Option(value="fix", action=Action.REVISE, description="Do the step again with the fixes"),
-        Option(value="retry", action=Action.RETRY, description="Attempt the step again"),
+        Option(
+            value="fix", action=Action.REVISE, description="Rerun the step with the suggested fixes"
+        ),
+        Option(value="retry", action=Action.RETRY, description="Rerun the step"),
         Option(value="skip", action=Action.SKIP, description="Skip this step and continue"),
         Option(value="reject", action=Action.ABORT, description="Cancel this workflow run"),
-        Option(value="cancel", action=Action.ABORT, description="Do not do it; cancel the run"),
+        Option(value="cancel", action=Action.ABORT, description="Cancel this workflow run"),
         Option(value="abort", action=Action.ABORT, description="Cancel this workflow run"),
         Option(value="stop", action=Action.ABORT, description="Cancel this workflow run"),
     )
@@ -154,9 +156,7 @@ _ALIASES: Mapping[str, frozenset[str]] = {
     }.items()
 }
 
-SKIP_QUESTION = Option(
-    value="skip", action=Action.ANSWER, description="Let the step go on without an answer"
-)
+SKIP_QUESTION = Option(value="skip", action=Action.ANSWER, description="Continue without an answer")
 
 
 def options_of(feedback_type: FeedbackType) -> tuple[Option, ...]:
@@ -190,11 +190,11 @@ def make_option(
     """An option as an author names it; only a selection may leave an unknown name's action open."""
     if known := _known(name):
         if action not in (None, known.action):
-            raise ValueError(f"{name!r} always means {known.action.value}; choose another name")
+            raise ValueError(f"{name!r} always means {known.action.value}. Choose another name")
         return replace(known, value=name, description=description or known.description)
     if action is None:
         if feedback_type is not FeedbackType.SELECTION:
-            raise ValueError(f"say which action the option {name!r} takes")
+            raise ValueError(f"the option {name!r} needs an action")
         action = Action.CONTINUE
     return Option(
         value=name,

@@ -142,7 +142,7 @@ def refused(words: Words, known: Mapping[str, object]) -> Iterator[tuple[str, st
             yield names[0], IN_A_SCRIPT.format(name=names[0])
         elif names and not word.startswith("-") and fill_text(word, known).startswith("-"):
             value = str(known[names[0]])
-            yield names[0], f"{value[:60]!r} begins with -, so a command would take it as an option"
+            yield names[0], f"{value[:60]!r} starts with -, so a command would read it as an option"
 
 
 def names_in(word: str, *, is_script: bool) -> list[str]:

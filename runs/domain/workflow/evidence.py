@@ -44,10 +44,10 @@ def refusal(result: Result, key: str, checked: Iterable[Checked]) -> Result | No
         return None
     return refuted(
         result,
-        f"{key} says it is done, but its evidence is missing: {missing[0]}"
+        f"{key} reported success, but evidence is missing: {missing[0]}"
         + (f" ({len(missing) - 1} more)" if len(missing) > 1 else ""),
         errors=missing,
-        suggested_fixes=["See to what is missing, then retry"],
+        suggested_fixes=["Provide the missing evidence, then retry"],
     )
 
 

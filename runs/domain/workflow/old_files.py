@@ -94,7 +94,7 @@ def _description_as_prompt(step: dict[str, object], place: str, notes: Notes) ->
     description = step.get("description")
     if isinstance(description, str) and description.strip() and not ways_to_execute(step):
         step["prompt"] = description
-        notes.warn(place, "has no way to execute; its description is given to the agent as prompt")
+        notes.warn(place, "has nothing to execute; its description becomes the agent's prompt")
 
 
 def _split(holder: dict[str, object], key: str, place: str, notes: Notes) -> bool:

@@ -75,14 +75,14 @@ def _unkept(value: object) -> str:
         case None | bool():
             return ""
         case str():
-            return "" if _is_text(value) else "holds a character that is not text"
+            return "" if _is_text(value) else "contains an invalid character"
         case float():
-            return "" if math.isfinite(value) else "holds a number that is none"
+            return "" if math.isfinite(value) else "contains a value that is not a number"
         case int():
             # Longer ones cannot be written out again.
-            return "" if value.bit_length() <= 64 else "holds a number that is too large"
+            return "" if value.bit_length() <= 64 else "contains a number that is too large"
         case _:
-            return f"holds a {type(value).__name__}, which JSON does not have"
+            return f"contains a {type(value).__name__}, which JSON does not support"
 
 
 def _is_text(value: str) -> bool:

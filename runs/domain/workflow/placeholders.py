@@ -18,7 +18,7 @@ def fill_arguments(
     filled = {key: _fill(value, known, key, missing) for key, value in arguments.items()}
     available = ", ".join(sorted(known)) or "nothing"
     return filled, tuple(
-        f"The argument {place} needs {{{name}}}, which is not known here; known: {available}."
+        f"The argument {place} needs {{{name}}}, which is unknown. Available: {available}."
         for name, place in missing.items()
     )
 

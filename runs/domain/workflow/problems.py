@@ -178,7 +178,7 @@ def _choice(detail: ErrorDetails) -> str:
 
 
 def _pattern(detail: ErrorDetails) -> str:
-    said = _PATTERNS.get(str(detail["loc"][-1]), "does not have the form it must have")
+    said = _PATTERNS.get(str(detail["loc"][-1]), "has the wrong format")
     return f"{detail['input']!r} {said}"
 
 

@@ -41,7 +41,7 @@ def problems_in(plan: Plan, people: People) -> Iterator[Problem]:
     for step_place, unit in placed(plan):
         reviewers, place = unit.step.reviewers, place_of(step_place, "reviewers")
         if reviewers == ():
-            yield Problem(place, "names nobody; leave it out, or say who decides")
+            yield Problem(place, "is empty. Remove it or name reviewers")
         yield from _unknown(reviewers or (), place, people)
         to = unit.step.escalate.to if unit.step.escalate else ()
         yield from _unknown(to, place_of(step_place, "escalate", "to"), people)

@@ -63,10 +63,10 @@ def _one_way(step: dict[str, object], place: str, notes: Notes) -> None:
     if not ways:
         notes.refuse(
             place,
-            "has no way to execute; give it run, prompt, command, skill, python or remote: true",
+            "has nothing to execute; add run, prompt, command, skill, python or remote: true",
         )
     elif len(ways) > max(1, len(agent)):
-        notes.refuse(place, f"has more than one way to execute: {', '.join(ways)}")
+        notes.refuse(place, f"has more than one thing to execute: {', '.join(ways)}")
 
 
 def _run_says_something(step: dict[str, object], place: str, notes: Notes) -> None:

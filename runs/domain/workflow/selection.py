@@ -12,7 +12,7 @@ def select(
 ) -> list[PlannedPhase]:
     planned = list(whole)
     if phases and step:
-        notes.refuse("phases", "choose phases or one step, not both")
+        notes.refuse("phases", "choose phases or a step, not both")
     elif step:
         planned = _only_step(planned, step, notes)
     elif phases and _in_order(phases, notes):

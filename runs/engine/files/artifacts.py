@@ -78,7 +78,7 @@ def read_named(workspace: Path, named: str) -> FoundFile:
     try:
         file = inside(workspace, named)
     except (OSError, ValueError, RuntimeError):  # a loop of links, a name too long, no name at all
-        return _unshown(named, FileProblem.UNREADABLE, "cannot be looked for")
+        return _unshown(named, FileProblem.UNREADABLE, "can't be looked up")
     if file is None:
         return _unshown(named, FileProblem.OUTSIDE, "is outside the workspace")
     return read_file(file, str(file.relative_to(workspace.resolve())))
@@ -90,11 +90,11 @@ def read_file(file: Path, path: str) -> FoundFile:
         with open_ordinary(file) as opened:
             content = opened.read(LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return _unshown(path, FileProblem.MISSING, "is missing: the workspace has no such file")
+        return _unshown(path, FileProblem.MISSING, "is missing from the workspace")
     except NotOrdinary as error:
         return _unshown(path, FileProblem.NOT_A_FILE, str(error))
     except OSError as error:
-        return _unshown(path, FileProblem.UNREADABLE, f"cannot be read: {error.strerror or error}")
+        return _unshown(path, FileProblem.UNREADABLE, f"can't be read: {error.strerror or error}")
     if len(content) > LARGEST:
         most = f"{LARGEST // 1024**2} MB"
         return _unshown(path, FileProblem.TOO_LARGE, f"is too large: more than {most}")
@@ -103,7 +103,7 @@ def read_file(file: Path, path: str) -> FoundFile:
 
 def not_sent(path: str) -> FoundFile:
     """A file that an executor outside named, and did not send along."""
-    return _unshown(path, FileProblem.NOT_SENT, "is missing: it was named, but not sent")
+    return _unshown(path, FileProblem.NOT_SENT, "was named but not sent")
 
 
 def _unshown(path: str, problem: FileProblem, note: str) -> FoundFile:

@@ -40,9 +40,9 @@ def choose(step: Step, rules: Rules) -> Chosen:
         if agent.kind == kind and agent.command:
             return Chosen(kind=kind, command=agent.command, named_by=source)
     if kind is None:
-        raise ValueError(f"No agent is set up: {SITE} is empty.")
+        raise ValueError(f"No agent configured: {SITE} is empty. Set it to a command.")
     if kind not in _DEFAULTS:
-        raise ValueError(f"No agent is set up: {named_by} names no command.")
+        raise ValueError(f"No agent configured: {named_by} has no command. Set one.")
     return Chosen(kind=kind, command=_DEFAULTS[kind], named_by=named_by)
 
 
@@ -84,6 +84,8 @@ def _named(step: Step, rules: Rules) -> Iterator[tuple[Agent, str]]:
         if project := agents.named(rules.project_agent):
             yield project, PROJECT
     except ValueError as error:
-        raise ValueError(f"No agent is set up: {PROJECT} cannot be read: {error}.") from error
+        raise ValueError(
+            f"No agent configured: {PROJECT} is not a valid command: {error}."
+        ) from error
     if site := rules.agent_command:
         yield Agent(kind=agents.kind_of(site), command=site), SITE

@@ -107,5 +107,5 @@ def _with_refused_tools(result: Result, envelope: _Envelope) -> Result:
     ]
     if not names or result.status is not ResultStatus.FAILURE:
         return result
-    advice = f"Allow the agent what it was refused: {', '.join(dict.fromkeys(names))}."
+    advice = f"Allow the agent these tools: {', '.join(dict.fromkeys(names))}."
     return replace(result, suggested_fixes=(*result.suggested_fixes, advice))

@@ -21,9 +21,7 @@ from runs.executors.process import Finished
 
 ADAPTERS: Mapping[Kind, Adapter] = {"claude": Claude(), "codex": Codex(), "plain": Plain()}
 
-BEGUN_ANEW = (
-    "The agent's program refused the session {session}, so the step was begun in a new one."
-)
+BEGUN_ANEW = "The agent refused the session {session}, so the step started a new one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +123,6 @@ def _missing(chosen: Chosen, order: Order) -> Result | None:
         errors=[f"Searched: {where}"],
         suggested_fixes=[
             f"Install {program} for the account that runs the worker, "
-            f"or name another program in {chosen.named_by}."
+            f"or set another program in {chosen.named_by}."
         ],
     )

@@ -12,16 +12,16 @@ from runs.worker import replay
 
 
 class Command(FaberCommand):
-    help = "Print what a run's steps were told: the newest package, or another."
+    help = "Print a context package of a run, by default the newest."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
-        parser.add_argument("--package", type=int, metavar="N", help="they count from 1")
+        parser.add_argument("--package", type=int, metavar="N", help="package number, from 1")
         parser.add_argument(
-            "--diff", type=int, nargs=2, metavar=("M", "N"), help="what changed from M to N"
+            "--diff", type=int, nargs=2, metavar=("M", "N"), help="changes from package M to N"
         )
         parser.add_argument(
-            "--replay", action="store_true", help="with --dry-run: exactly what the executor gets"
+            "--replay", action="store_true", help="with --dry-run: the exact input of the executor"
         )
         parser.add_argument("--dry-run", action="store_true", help="execute nothing")
 
@@ -51,11 +51,11 @@ class Command(FaberCommand):
 def _check(options: dict[str, Any]) -> None:
     """Words that do not go together are refused before anything is looked at."""
     if options["replay"] and not options["dry_run"]:
-        sentence = "This command executes nothing: --replay goes with --dry-run only."
+        sentence = "--replay requires --dry-run: this command executes nothing."
     elif options["dry_run"] and not options["replay"]:
-        sentence = "--dry-run goes with --replay only."
+        sentence = "--dry-run requires --replay."
     elif options["diff"] and (options["replay"] or options["package"] is not None):
-        sentence = "--diff names its packages itself: it goes with neither --package nor --replay."
+        sentence = "--diff can't be combined with --package or --replay."
     else:
         return
     raise Invalid([Problem("", sentence)])

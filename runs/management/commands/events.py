@@ -13,7 +13,9 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")
-        parser.add_argument("--after", type=int, default=0, metavar="N", help="only later events")
+        parser.add_argument(
+            "--after", type=int, default=0, metavar="N", help="only events after this number"
+        )
 
     def reply(self, **options: Any) -> Reply:
         run = find_run(options["run"], seen_by=None)

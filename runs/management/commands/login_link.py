@@ -10,7 +10,7 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Print a link that signs an account in, once and within ten minutes."
+    help = "Print a one-time sign-in link, valid for 10 minutes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")

@@ -20,7 +20,7 @@ _LABEL = max(map(len, KEYS)) + 2
 
 
 class Command(FaberCommand):
-    help = "Show what is set for a project, change it, or list the projects."
+    help = "Show or change a project's settings, or list projects."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", metavar="NAME", help="ORG/NAME")
@@ -30,19 +30,19 @@ class Command(FaberCommand):
             action="extend",
             default=[],
             metavar="KEY=VALUE",
-            help=f"{', '.join(KEYS)}; several names separated by commas, nothing takes it back",
+            help=f"{', '.join(KEYS)}; separate several names with commas; an empty value resets",
         )
         parser.add_argument(
             "--webhook-secret",
             action="store_true",
-            help="make a secret for forwarding its comments and show it once",
+            help="create a secret for forwarding comments and show it once",
         )
 
     def reply(self, **options: Any) -> Reply:
         wanted: list[str] = options["set"]
         if not options["name"]:
             if wanted or options["webhook_secret"]:
-                raise Invalid([Problem("NAME", "say whose settings to change, as ORG/NAME")])
+                raise Invalid([Problem("NAME", "give a project as ORG/NAME")])
             return self._listed()
         if wanted:
             actor = identity.cli_actor()
@@ -58,7 +58,7 @@ class Command(FaberCommand):
         permissions.check_may_operate(identity.cli_actor())
         secret = forwarding.renew(project)
         self.say(f"Deliveries to {forwarding.address_of(project)} are signed with this secret.")
-        self.say("It is shown once, and any earlier secret of the project has ended.")
+        self.say("It is shown only once. The project's earlier secret no longer works.")
         return Reply(document={"name": project.name, "webhook_secret": secret}, text=secret)
 
     def _listed(self) -> Reply:
@@ -72,7 +72,7 @@ class Command(FaberCommand):
             document={"items": shapes, "next_cursor": None},
             text=layout.columns(header, rows, colour=self.in_colour)
             if rows
-            else "There are no projects yet.",
+            else "No projects yet.",
         )
 
 
@@ -124,7 +124,7 @@ def _switch(key: str, value: str) -> bool:
     for meaning, words in _WORDS.items():
         if value.lower() in words:
             return meaning
-    raise Invalid([Problem(key, f"{value!r} is neither yes nor no")])
+    raise Invalid([Problem(key, f"{value!r} is not yes or no")])
 
 
 def _card(shape: Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Turn markdown from standard input into the safe HTML the site shows."
+    help = "Render Markdown from standard input to the safe HTML the site shows."
     needs_site = False
 
     def reply(self, **options: Any) -> Reply:

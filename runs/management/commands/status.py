@@ -28,12 +28,12 @@ def _is_going_on(run: Run | None) -> bool:
 
 
 class Command(FaberCommand):
-    help = "Show how a run stands, or the newest runs."
+    help = "Show the status of a run, or the latest runs."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", nargs="?", metavar="RUN", help="an id, a prefix or `latest`")
         parser.add_argument(
-            "--watch", action="store_true", help="follow until nothing runs any more, or Ctrl-C"
+            "--watch", action="store_true", help="follow until all runs have stopped, or Ctrl-C"
         )
 
     def reply(self, **options: Any) -> Reply:
@@ -67,7 +67,7 @@ class Command(FaberCommand):
         shapes = run_json.run_shapes(newest)
         return Reply(
             document={"items": shapes, "next_cursor": None},
-            text=self._table(newest, shapes) if shapes else "There are no runs yet.",
+            text=self._table(newest, shapes) if shapes else "No runs yet.",
         )
 
     def _table(self, runs: list[Run], shapes: list[dict[str, Any]]) -> str:

@@ -20,11 +20,11 @@ MOST_DAYS = 3650
 
 
 class Command(FaberCommand):
-    help = "Create, list and revoke the tokens that programs use."
+    help = "Create, list and revoke API tokens."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="do", required=True, metavar="create | list | revoke")
-        create = actions.add_parser("create", help="make a token and show it once")
+        create = actions.add_parser("create", help="create a token and show it once")
         create.add_argument("name", metavar="NAME")
         scopes = [scope.value for scope in Scope]
         create.add_argument("--scope", choices=scopes, required=True)
@@ -34,13 +34,13 @@ class Command(FaberCommand):
             action="append",
             default=[],
             metavar="P",
-            help="a project it is for, and then for no other; may be said again",
+            help="limit the token to this project; repeat for several",
         )
         create.add_argument(
-            "--days", type=int, metavar="N", help="how long it works; default: ever"
+            "--days", type=int, metavar="N", help="days until it expires; default: never"
         )
-        actions.add_parser("list", help="show every token, never its secret")
-        revoke = actions.add_parser("revoke", help="end a token at once")
+        actions.add_parser("list", help="list tokens, without their secrets")
+        revoke = actions.add_parser("revoke", help="revoke a token immediately")
         revoke.add_argument("name", metavar="NAME")
         for action in actions.choices.values():
             # After the action too, where people write it.
@@ -53,7 +53,7 @@ class Command(FaberCommand):
             case "revoke":
                 token = tokens.revoke(options["name"])
                 entries.rule(identity.cli_actor(), f"revoked the token {token.name}")
-                return Reply(document=_shape(token), text=f"Token {token.name} is revoked.")
+                return Reply(document=_shape(token), text=f"Token {token.name} revoked.")
             case _:
                 return self._list()
 
@@ -71,7 +71,7 @@ class Command(FaberCommand):
         )
         if not permissions.may_act(tokens.actor_of(token)):
             self.say(f"{options['user']} is a {Role.VIEWER}, so this token only reads.")
-        self.say("This is shown once; only its hash is kept.")
+        self.say("Shown only once; FABER stores only its hash.")
         shape = _shape(token)
         entries.rule(identity.cli_actor(), f"made the token {token.name}: {_told(shape)}")
         kept = ("name", "scope", "user", *(("projects",) if token.is_bound else ()))
@@ -84,9 +84,7 @@ class Command(FaberCommand):
         header = ("NAME", "SCOPE", "USER", "PROJECTS", "STATE", "LAST USED")
         return Reply(
             document={"items": [_shape(token) for token in known], "next_cursor": None},
-            text=layout.columns(header, rows, colour=self.in_colour)
-            if rows
-            else "There are no tokens.",
+            text=layout.columns(header, rows, colour=self.in_colour) if rows else "No tokens.",
         )
 
 
@@ -104,7 +102,7 @@ def _told(shape: Mapping[str, object]) -> str:
 
 def _bound(token: AccessToken) -> str:
     names = ", ".join(str(project) for project in token.projects.all())
-    return names or ("none any more" if token.is_bound else "any")
+    return names or ("none left" if token.is_bound else "any")
 
 
 def _used(token: AccessToken) -> str:

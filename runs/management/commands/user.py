@@ -15,26 +15,26 @@ from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Create accounts, and link them to GitHub."
+    help = "Create accounts and link them to GitHub."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(
             dest="do", required=True, metavar="create | link | unlink | links"
         )
-        create = actions.add_parser("create", help="make an account")
+        create = actions.add_parser("create", help="create an account")
         create.add_argument("name", metavar="NAME")
         roles = [role.value for role in Role]
         create.add_argument("--role", choices=roles, default="reviewer", help="default: reviewer")
         create.add_argument("--email", default="", metavar="ADDRESS", help="where notices go")
         create.add_argument(
-            "--password-stdin", action="store_true", help="read a password from standard input"
+            "--password-stdin", action="store_true", help="read the password from standard input"
         )
-        link = actions.add_parser("link", help="let a GitHub login act with an account's rights")
+        link = actions.add_parser("link", help="link a GitHub login to an account")
         unlink = actions.add_parser("unlink", help="end that")
         for action in (link, unlink):
             action.add_argument("name", metavar="NAME")
             action.add_argument("login", metavar="LOGIN", help="on GitHub")
-        actions.add_parser("links", help="show which GitHub login is whose")
+        actions.add_parser("links", help="list linked GitHub logins")
         for action in actions.choices.values():
             # After the action too, where people write it.
             action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
@@ -46,14 +46,14 @@ class Command(FaberCommand):
             case "link":
                 linked = github_links.link(users.find(options["name"]), options["login"])
                 _tell(f"linked {linked.login} on GitHub to the account {linked.name}")
-                said = f"{linked.login} on GitHub is linked to the account {linked.name}."
+                said = f"{linked.login} on GitHub is now linked to the account {linked.name}."
                 return Reply(document=_shape(linked), text=said)
             case "unlink":
                 user, login = users.find(options["name"]), options["login"]
                 github_links.unlink(user, login)
                 name = user.get_username()
                 _tell(f"ended the link of {login} on GitHub to {name}")
-                said = f"{login} on GitHub is not linked to {name} any more."
+                said = f"{login} on GitHub is no longer linked to {name}."
                 return Reply(document={"name": name, "github_login": login}, text=said)
             case _:
                 return self._links()
@@ -66,7 +66,7 @@ class Command(FaberCommand):
             document={"items": [_shape(linked) for linked in links], "next_cursor": None},
             text=layout.columns(header, rows, colour=self.in_colour)
             if rows
-            else "No account is linked to GitHub.",
+            else "No linked accounts.",
         )
 
 
@@ -77,10 +77,10 @@ def _created(options: dict[str, Any]) -> Reply:
     user = users.create(options["name"], role=role, password=password, email=email)
     name = user.get_username()
     _tell(f"made the account {name}, role {role.value}")
-    hint = "" if password else f" `faber login-link {name}` signs it in."
+    hint = "" if password else f" Sign in with `faber login-link {name}`."
     return Reply(
         document={"name": name, "role": role.value},
-        text=f"Account {name} is made, role {role.value}.{hint}",
+        text=f"Account {name} created, role {role.value}.{hint}",
     )
 
 

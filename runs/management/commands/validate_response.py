@@ -10,7 +10,7 @@ from runs.terminal.console import FaberCommand, Reply, as_text, verdict_reply
 
 
 class Command(FaberCommand):
-    help = "Check a skill response; every problem is told with its place."
+    help = "Check a skill response; lists every problem with its location."
     needs_site = False
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -8,7 +8,7 @@ from runs.terminal.console import DONE, FAILED, FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Compare what a run executed with what it planned."
+    help = "Compare the executed steps of a run with its plan."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="RUN", help="an id, a prefix or `latest`")

@@ -82,7 +82,7 @@ class ProjectForm(_ModelForm):
         label="Folder",
         required=False,
         max_length=1000,
-        help_text="Where its code lies on the server, as a full path.",
+        help_text="Absolute path of the code on the server.",
     )
     needs = NamesField(
         label="Needs",
@@ -92,13 +92,13 @@ class ProjectForm(_ModelForm):
     reviewers = NamesField(
         label="Reviewers",
         required=False,
-        help_text="Accounts and group:NAME, separated by commas; for steps that name none.",
+        help_text="Accounts and group:NAME, separated by commas. Used by steps without reviewers.",
     )
     members = NamesField(
         label="Members",
         required=False,
-        help_text="NAME:ROLE and group:NAME:ROLE, separated by commas; the role (viewer, reviewer,"
-        " operator) counts here in place of the site's.",
+        help_text="NAME:ROLE and group:NAME:ROLE, separated by commas. The role (viewer, reviewer,"
+        " operator) replaces the site role in this project.",
     )
     escalate_to = NamesField(
         label="Escalate to",
@@ -112,9 +112,9 @@ class ProjectForm(_ModelForm):
         "the first that a request offers is taken.",
     )
     github_allow = NamesField(
-        label="GitHub logins that may command",
+        label="GitHub logins that can use commands",
         required=False,
-        help_text="Besides those who may write to the repository; separated by commas.",
+        help_text="In addition to people with write access. Separated by commas.",
     )
 
     notify = AddressesField(
@@ -129,14 +129,14 @@ class ProjectForm(_ModelForm):
         fields = tuple(key for key in settings.KEYS if key != "notify")
         labels = {
             "base_branch": "Base branch",
-            "worktree": "Each run in a git worktree of its own",
+            "worktree": "Separate git worktree for each run",
             "exclusive": "One run at a time",
-            "visibility": "Exists for",
+            "visibility": "Visible to",
             "agent": "Agent",
-            "context_tokens": "Most tokens of context",
-            "context_bytes": "Most bytes of context",
+            "context_tokens": "Context token limit",
+            "context_bytes": "Context byte limit",
             "tells_runs": "Comment on the issue when a run starts and ends",
-            "labels_issues": "Label issues that wait for a decision",
+            "labels_issues": "Label issues waiting for a decision",
             "due": "Due",
             "remind": "Remind every",
             "escalate_after": "Escalate after",
@@ -145,14 +145,14 @@ class ProjectForm(_ModelForm):
             "timezone": "Time zone",
         }
         help_texts = {
-            "base_branch": "What worktrees are made from and branches compared with; "
-            "empty: what is checked out.",
-            "worktree": "A workflow that says otherwise goes first.",
-            "visibility": "Operators of the site see every project.",
-            "exclusive": "The next run waits until the one before has completed or is cancelled.",
-            "agent": "claude, codex, or a command that reads a prompt; empty: as the site says.",
-            "context_tokens": "A token counts as four bytes; empty: as much as there is.",
-            "context_bytes": "The smaller of the two counts.",
+            "base_branch": "Base for worktrees and comparisons. Leave empty for the checked-out "
+            "branch.",
+            "worktree": "Workflows can override this.",
+            "visibility": "Site operators see all projects.",
+            "exclusive": "The next run starts when the previous one has completed or is cancelled.",
+            "agent": "claude, codex or a command. Leave empty for the site default.",
+            "context_tokens": "A token counts as 4 bytes. Leave empty for no limit.",
+            "context_bytes": "The smaller limit applies.",
             "due": "30s, 45m, 2h or 3d after the asking; workflows can override this.",
             "remind": "Reviewers are reminded each time it has passed.",
             "business_hours": "mon-fri 09:00-17:00; then only working time counts, and a day is "
@@ -184,7 +184,7 @@ class ProjectForm(_ModelForm):
             return ""
         folder = Path(named)
         if not folder.is_absolute():
-            raise forms.ValidationError(f"{named} is not a full path.")
+            raise forms.ValidationError(f"{named} is not an absolute path.")
         if not folder.is_dir():
             raise forms.ValidationError(f"{named} is not a folder on this machine.")
         return places.stored(folder.resolve())
@@ -269,7 +269,7 @@ class ProjectForm(_ModelForm):
         said = super().clean() or self.cleaned_data
         for name in ("context_tokens", "context_bytes"):
             if said.get(name) == 0:
-                self.add_error(name, "Nothing can be told in 0; leave it empty for no limit.")
+                self.add_error(name, "Enter a number above 0, or leave empty for no limit.")
         if bool(said.get("escalate_after")) != bool(said.get("escalate_to")):
             self.add_error("escalate_after", "Say both when to escalate and to whom.")
         if said.get("on_timeout") and not said.get("due"):

@@ -7,5 +7,5 @@ class CancelForm(forms.Form):
     reason = forms.CharField(
         label="Reason",
         max_length=500,
-        error_messages={"required": "Say why the run is cancelled."},
+        error_messages={"required": "Enter a reason."},
     )

@@ -75,7 +75,7 @@ def whole(run: Run, attempt_pk: int, stream: str) -> tuple[str, str]:
     attempt = _attempt(run, attempt_pk)
     kept = StepOutput.objects.filter(attempt=attempt).values_list(stream, flat=True).first()
     if kept is None:
-        raise NotFound(f"Nothing that {attempt} printed was kept.")
+        raise NotFound(f"No output of {attempt} was kept.")
     return kept, f"{attempt.phase}-{attempt.step}-{attempt.number}-{stream}.txt"
 
 
@@ -88,7 +88,7 @@ def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
 
 def _streams(attempt: StepAttempt, first: PrintedError | None) -> list[Stream]:
     if text := live_output.tail(attempt):
-        return [Stream(name="", title="The last lines so far", text=text, length=len(text))]
+        return [Stream(name="", title="Latest lines", text=text, length=len(text))]
     # The database cuts: an output may be larger than a page, and than it is good to fetch.
     parts = [part for name in STREAMS for part in (Right(name, SHOWN_CHARACTERS), Length(name))]
     kept = StepOutput.objects.filter(attempt=attempt).values_list(*parts).first()

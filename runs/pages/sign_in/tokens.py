@@ -19,14 +19,14 @@ from runs.models import AccessToken
 from runs.pages.http import PageRequest, SeeOther, page, refusing, status_of, visitor
 
 _SCOPES = {
-    Scope.AGENT: ("Agent", "asks, waits, reads and executes remote steps; never answers"),
-    Scope.REVIEWER: ("Reviewer", "what an agent may, and as you answers and starts runs"),
+    Scope.AGENT: ("Agent", "can ask, wait, read and execute remote steps; can't answer"),
+    Scope.REVIEWER: ("Reviewer", "same as agent, and can answer and start runs as you"),
     Scope.OPERATOR: (
         "Operator",
-        "what a reviewer may, and cancels and resumes any run, reads metrics",
+        "same as reviewer, and can cancel and resume any run and read metrics",
     ),
 }
-_LASTS = {"30": "30 days", "90": "90 days", "365": "A year", "": "Until it is revoked"}
+_LASTS = {"30": "30 days", "90": "90 days", "365": "A year", "": "No expiry"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +65,16 @@ class TokenForm(forms.Form):
         max_length=tokens.LONGEST_NAME,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "laptop, ci, …"}),
     )
-    scope = forms.ChoiceField(label="What it may do")
+    scope = forms.ChoiceField(label="Scope")
     days = forms.ChoiceField(
-        label="How long it works", choices=_LASTS.items(), required=False, initial="90"
+        label="Expires after", choices=_LASTS.items(), required=False, initial="90"
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offered = tokens.scopes_for(user)
         self.fields["scope"] = forms.ChoiceField(
-            label="What it may do",
+            label="Scope",
             choices=[(scope.value, ": ".join(_SCOPES[scope])) for scope in offered],
             initial=offered[0].value,
             widget=forms.RadioSelect,

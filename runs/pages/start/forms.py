@@ -27,14 +27,14 @@ class StartForm(forms.Form):
     project = forms.ChoiceField(label="Project", required=False)
     target = forms.CharField(
         label="Target",
-        help_text="What is worked on, such as a file or a component.",
+        help_text="What to work on, such as a file or a component.",
         required=False,
         max_length=500,
     )
     work_ids = forms.CharField(
         label="Work ids",
-        help_text="Separated by commas, spaces or lines. Several start a batch: a run for each, "
-        "answered together. Leave empty for a single run without an issue.",
+        help_text="Separated by commas, spaces or new lines. Several ids start a batch with one "
+        "run each. Leave empty for a single run without an issue.",
         required=False,
         widget=forms.Textarea({"rows": 3, "placeholder": "124, 125, 126", "spellcheck": "false"}),
     )
@@ -45,7 +45,7 @@ class StartForm(forms.Form):
         label="Autonomy",
         required=False,
         choices=[
-            ("", "As the workflow says"),
+            ("", "Workflow default"),
             *((level.value, level.value) for level in AutonomyLevel),
         ],
     )
@@ -69,13 +69,13 @@ class StartForm(forms.Form):
                 label="Folder",
                 required=False,
                 max_length=1000,
-                help_text="Where steps are executed on the server, if not in the project's own.",
+                help_text="Folder on the server to run in, instead of the project's folder.",
             )
             self.fields["file"] = forms.CharField(
                 label="Another workflow",
                 required=False,
                 max_length=1000,
-                help_text="The path of a JSON or YAML file on the server; goes before the list.",
+                help_text="Path of a JSON or YAML file on the server, instead of the list above.",
             )
             self.order_fields(["workflow", "file", "project", "folder"])
 
@@ -109,7 +109,7 @@ class StartForm(forms.Form):
         said = super().clean() or self.cleaned_data
         needs_one = not starting.brings_workspace(said.get("workflow", ""))
         if "workflow" in said and needs_one and not self._folder():
-            self.add_error("project", "Choose a project that has a folder on this server.")
+            self.add_error("project", "Select a project with a folder on this server.")
         return said
 
     def clean_workflow(self) -> str:
@@ -117,9 +117,11 @@ class StartForm(forms.Form):
         other = str(self.data.get("file") or "") if self.operates else ""
         named = (other or str(self.cleaned_data["workflow"])).strip()
         if not named:
-            raise forms.ValidationError("Choose a workflow.")
+            raise forms.ValidationError("Select a workflow.")
         if not self.operates and Path(named).suffix in EXTENSIONS:
-            raise forms.ValidationError("Only operators start a workflow from a file; name an id.")
+            raise forms.ValidationError(
+                "Only operators can start a workflow from a file. Use a workflow id."
+            )
         return named
 
     @property

@@ -205,7 +205,7 @@ def test_a_signed_webhook_may_be_large(server: Server, settings: Settings) -> No
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/login/", "larger than the site accepts"),
+        ("/login/", "The request is too large"),
         ("/api/v1/requests", '"too_large"'),
         ("/mcp", '"too_large"'),
     ],

@@ -48,7 +48,7 @@ def test_a_second_machine_of_a_name_is_refused(
     settings.FABER_DATA_DIR = tmp_path / "another"
     settings.FABER_DATA_DIR.mkdir()
 
-    with pytest.raises(Unfit, match="Two machines are called first"):
+    with pytest.raises(Unfit, match="Two machines have the name first"):
         Presence(works=True).enter()
 
     assert Presence(works=False).enter() == []  # nothing is named by a machine without workers

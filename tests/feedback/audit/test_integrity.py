@@ -350,7 +350,7 @@ def test_a_checkpoint_that_was_signed_anew_is_refused(run: Run, settings: Settin
 
     forging(settings, lambda: forged.append(links.checkpoint()))
 
-    assert "The checkpoint was changed, or was written with another key." in faults(forged[0])
+    assert "The checkpoint was changed or written with another key." in faults(forged[0])
 
 
 def test_a_checkpoint_finds_an_end_that_was_cut(run: Run) -> None:
@@ -386,7 +386,7 @@ def test_a_checkpoint_that_was_changed_is_refused(run: Run) -> None:
     kept = json.loads(json.dumps(links.checkpoint().shape()))
     forged = links.Checkpoint(**{**kept, "number": 1})
 
-    assert "The checkpoint was changed, or was written with another key." in faults(forged)
+    assert "The checkpoint was changed or written with another key." in faults(forged)
 
 
 def test_events_of_an_ended_run_cannot_be_cut_with_an_older_code(run: Run) -> None:

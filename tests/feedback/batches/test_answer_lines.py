@@ -79,7 +79,7 @@ def test_a_line_that_cannot_be_read_says_how_to_write_it(line: str) -> None:
     answer = only(line, golden())
 
     assert answer.refused is LineOutcome.UNREADABLE
-    assert "write it like `#124: approve`" in answer.message
+    assert "Use the form `#124: approve`" in answer.message
 
 
 def test_empty_lines_and_fences_are_passed_over_and_lines_keep_their_number() -> None:

@@ -186,7 +186,7 @@ def test_a_run_that_goes_on_with_somebodys_answer_says_whose(batch: Batch) -> No
     (result,) = answer_text(batch, "1: approve", RITA)
 
     assert result.outcome is LineOutcome.ALREADY_ANSWERED
-    assert "Otto chose approve" in result.message
+    assert "Otto already chose approve" in result.message
     f.work(run)
     (result,) = answer_text(batch, "1: approve", RITA)
     assert result.outcome is LineOutcome.NOT_AWAITING

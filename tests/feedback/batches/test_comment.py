@@ -72,4 +72,4 @@ def test_a_batch_that_asks_more_than_a_comment_holds_says_so(github: FakeGitHub)
 
     (body,) = told(github)
     assert len(body) < 60_000
-    assert "… (the rest is on the page of the batch)" in body
+    assert "… (see the batch page for the rest)" in body

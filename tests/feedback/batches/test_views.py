@@ -147,7 +147,7 @@ def test_a_comment_without_a_choice_is_not_lost(batch: Batch, client: Client) ->
     response = client.post(address(batch), {f"comment-{key(run)}": "Looks good & fine"})
 
     assert response.status_code == 422
-    assert "choose an option too" in text_of(response)
+    assert "select an option" in text_of(response)
     assert 'value="Looks good &amp; fine"' in response.content.decode()
     assert answers(run) == []
 
@@ -205,13 +205,13 @@ def test_a_seal_that_is_not_the_current_one_is_stale(batch: Batch, client: Clien
         address(batch), {f"choice-{key(run)}": "approve", "seals": f"{key(run)}=other"}
     )
 
-    assert "has changed since" in text_of(response)
+    assert "changed since you opened it" in text_of(response)
     assert answers(run) == []
 
 
 def test_a_failed_run_is_retried_by_those_who_may(batch: Batch, client: Client, rita: User) -> None:
     run = b.failed(batch, "1")
-    assert "for operators" in text_of(client.get(address(batch)))
+    assert "Only operators and" in text_of(client.get(address(batch)))
     assert client.post(address(batch), {f"choice-{run.uuid}": "retry"}).status_code == 422
     assert f.fresh(run).status == "failed"
 
@@ -258,7 +258,7 @@ def test_a_pasted_text_is_carried_out_and_its_bad_lines_stay(batch: Batch, clien
     assert (answers(first), answers(second)) == (["approve"], [])
     page = response.content.decode()
     assert ">\n#9: approve\n#2: perhaps</textarea>" in page
-    assert "No run of this batch is called" in page
+    assert "This batch has no run" in page
     assert client.post(address(batch, "paste/"), {"text": "all: approve"}).status_code == 303
 
 
@@ -284,7 +284,7 @@ def test_who_may_only_look_sees_no_options(batch: Batch) -> None:
 
     assert 'type="radio"' not in response.content.decode()
     assert "Send answers" not in text_of(response)
-    assert "Answering is for reviewers and operators." in text_of(response)
+    assert "Only reviewers and operators can answer." in text_of(response)
 
 
 def test_news_is_only_what_changed(batch: Batch, client: Client) -> None:

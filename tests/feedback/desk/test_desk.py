@@ -133,7 +133,7 @@ def test_a_remark_is_listed_changed_and_deleted(site: Client, asked: FeedbackReq
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
-    [({"body": " "}, "Write what should be said"), ({"kind": "wish"}, "wish is not one of")],
+    [({"body": " "}, "Write a comment."), ({"kind": "wish"}, "wish is not one of")],
 )
 def test_a_remark_that_says_nothing_is_refused(
     site: Client, asked: FeedbackRequest, wrong: dict[str, str], words: str
@@ -273,7 +273,7 @@ def test_too_late_to_undo_is_said(site: Client, asked: FeedbackRequest) -> None:
     response = site.post(address(asked, "undo/"))
 
     assert response.status_code == 409
-    assert "too late" in text(response)
+    assert "Too late" in text(response)
 
 
 @pytest.mark.parametrize("rest", ["undo/", "go-now/", "remarks/1/remove/"])

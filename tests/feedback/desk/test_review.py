@@ -185,7 +185,7 @@ def test_the_number_of_remarks_is_bounded(
     monkeypatch.setattr(review, "MOST_REMARKS", 1)
     note(asked, rita, "One.")
 
-    with pytest.raises(Refused, match="1 comments already"):
+    with pytest.raises(Refused, match="already have 1 comments"):
         note(asked, rita, "Two.")
 
 

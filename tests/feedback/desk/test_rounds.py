@@ -101,7 +101,7 @@ def test_skipping_worked_when_the_run_was_completed_without_the_step() -> None:
     memory = past_failures.memory_of(f.pending(f.started(f.workflow(phases))))
 
     assert [tally.told for tally in memory.tallies] == ["worked 2 of 2 times"]
-    assert [past.ended for past in memory.newest] == ["not known yet", "worked", "worked"]
+    assert [past.ended for past in memory.newest] == ["outcome unknown", "worked", "worked"]
 
 
 def test_a_retry_that_failed_again_is_told() -> None:

@@ -539,7 +539,7 @@ def test_what_has_changed_since_must_be_seen_again(site: Client, asked: Feedback
     assert by_htmx["HX-Retarget"] == "#content"
     for stale in (response, by_htmx):
         assert stale.status_code == 409
-        assert "look at it again" in text(stale)
+        assert "Review it again" in text(stale)
         assert WORDS in text(stale)
         assert f'name="seal" value="{asked.seal}"' in text(stale)
         assert 'id="content"' in text(stale)
@@ -554,7 +554,7 @@ def test_a_viewer_reads_why_they_may_not_answer(
     shown = text(client.get(address(asked)))
     response = client.post(address(asked), {"response": "approve", "comment": WORDS})
 
-    assert "Answering is for reviewers and operators." in shown
+    assert "Only reviewers and operators can answer." in shown
     assert 'name="response"' not in shown
     assert response.status_code == 403
     assert WORDS in text(response)
@@ -567,7 +567,7 @@ def test_a_request_that_is_gone_says_so(site: Client, asked: FeedbackRequest) ->
     response = site.post(address(asked), {"response": "approve"})
 
     assert response.status_code == 409
-    assert "was cancelled; nothing is asked" in text(response)
+    assert "was cancelled. No decision is needed" in text(response)
 
 
 def test_a_quorum_shows_who_has_approved_and_stays_open(site: Client) -> None:
@@ -578,7 +578,7 @@ def test_a_quorum_shows_who_has_approved_and_stays_open(site: Client) -> None:
 
     assert response.status_code == 200
     assert "1 of 2 approvals." in text(response)
-    assert "You have answered this already" in text(response)
+    assert "You have already answered" in text(response)
     again = site.post(address(asked), {"response": "approve"})
     assert again.status_code == 409
 

@@ -53,7 +53,7 @@ def test_a_dead_cluster_is_told() -> None:
 def test_a_dead_lane_is_told() -> None:
     WorkerBeat.objects.update(short_beat_at=timezone.now() - LONG_AGO)
 
-    assert whats() == "No worker takes answers, comments and deliveries"
+    assert whats() == "No worker handles answers, comments and deliveries"
 
 
 def test_steps_without_isolation_are_told(
@@ -66,7 +66,7 @@ def test_steps_without_isolation_are_told(
 
     assert (found.what, found.cause) == ("Steps run without isolation", "bwrap is not installed")
     assert found.repair.startswith("Install bubblewrap, or allow user namespaces")
-    assert refused.what == "Steps are refused, for want of isolation"
+    assert refused.what == "Steps are refused because isolation is not available"
 
 
 def test_a_home_that_steps_cannot_see_is_told(
@@ -74,7 +74,7 @@ def test_a_home_that_steps_cannot_see_is_told(
 ) -> None:
     monkeypatch.setenv("HOME", str(settings.FABER_DATA_DIR))
 
-    assert whats() == "Agents do not find their credentials"
+    assert whats() == "Agents can't find their credentials"
 
 
 def test_isolation_that_is_off_is_no_finding_but_said(settings: Settings, client: Client) -> None:
@@ -105,7 +105,7 @@ def test_a_lost_job_is_found_and_queued_again() -> None:
     run = f.start(f.five_steps())
     OrmQ.objects.all().delete()
     run.attempts.update(queued_at=timezone.now() - LONG_AGO)
-    assert "waits for a worker" in whats()
+    assert "is waiting for a worker" in whats()
 
     diagnosis.repair(diagnosis.findings())
 
@@ -118,7 +118,7 @@ def test_an_answer_that_took_no_effect_is_found(settings: Settings) -> None:
     run = f.started(f.five_steps())
     f.answer(run, "approve")
     FeedbackResponse.objects.update(held_until=timezone.now() - LONG_AGO)
-    assert "took no effect" in whats()
+    assert "did not take effect" in whats()
 
     diagnosis.repair(diagnosis.findings())
 
@@ -130,7 +130,7 @@ def test_a_run_that_waits_with_no_request_is_found() -> None:
     FeedbackRequest.objects.update(status="cancelled")
     Run.objects.update(updated_at=timezone.now() - LONG_AGO)
 
-    assert f"{run.run_id} waits for a decision that nobody is asked for" in whats()
+    assert f"{run.run_id} is waiting for a decision without an open request" in whats()
 
 
 def test_a_run_in_progress_that_does_nothing_is_found() -> None:
@@ -138,10 +138,10 @@ def test_a_run_in_progress_that_does_nothing_is_found() -> None:
     run.attempts.all().delete()
     Run.objects.update(updated_at=timezone.now() - LONG_AGO)
 
-    assert f"{run.run_id} is in progress and does nothing" in whats()
+    assert f"{run.run_id} is in progress but has no step" in whats()
 
     Run.objects.update(on_hold=True)  # imported: it is meant to rest
-    assert f"{run.run_id} is in progress and does nothing" not in whats()
+    assert f"{run.run_id} is in progress but has no step" not in whats()
 
 
 def test_comments_that_were_not_posted_or_heard_are_found_and_mended(github: FakeGitHub) -> None:
@@ -159,8 +159,8 @@ def test_comments_that_were_not_posted_or_heard_are_found_and_mended(github: Fak
         commented_at=said.created_at + timedelta(seconds=2),
         heard_at=timezone.now() - LONG_AGO,
     )
-    assert "is not on Acme/App#7 as it should be" in whats()
-    assert "A comment of octocat on Acme/App#7 was not acted on" in whats()
+    assert "is missing on Acme/App#7" in whats()
+    assert "A comment by octocat on Acme/App#7 was not processed" in whats()
 
     diagnosis.repair(diagnosis.findings())
 
@@ -174,7 +174,7 @@ def test_refused_credentials_are_told_with_what_to_do(github: FakeGitHub) -> Non
 
     (finding,) = diagnosis.findings()
 
-    assert finding.what == "GitHub does not accept the site"
+    assert finding.what == "GitHub rejects the site's credentials"
     assert "FABER_GITHUB_TOKEN" in finding.repair
     assert github.settings()["FABER_GITHUB_TOKEN"] not in finding.cause
 
@@ -183,10 +183,10 @@ def test_nobody_listening_is_told(github: FakeGitHub, settings: Settings) -> Non
     settings.FABER_GITHUB_WEBHOOK_SECRET = ""
     settings.FABER_GITHUB_POLL_SECONDS = 0
 
-    assert "Nobody listens to GitHub comments" in whats()
+    assert "FABER does not receive GitHub comments" in whats()
 
     Project.objects.create(name="acme/app", webhook_number=1)
-    assert "Nobody listens to GitHub comments" not in whats()
+    assert "FABER does not receive GitHub comments" not in whats()
 
 
 def test_the_command_tells_and_fixes() -> None:
@@ -216,4 +216,4 @@ def test_a_token_that_may_not_write_is_told(github: FakeGitHub, role: str, is_to
     github.grant("Acme/App", github.login, role)
     schedule.listen_to("Acme/App")
 
-    assert ("may not comment in acme/app" in whats()) is is_told
+    assert ("can't comment in acme/app" in whats()) is is_told

@@ -46,5 +46,5 @@ def test_steps_that_wait_for_a_machine_without_workers_are_told(become: Become) 
     was_last_seen("first", timedelta(minutes=1))
 
     (found,) = diagnosis.findings()
-    assert found.what == f"1 step waits for first, such as frame:one of {run.run_id}"
+    assert found.what == f"1 step is waiting for first, such as frame:one of {run.run_id}"
     assert found.repair == "Start `faber work` on first."

@@ -323,7 +323,7 @@ def test_what_others_must_answer_says_so(three: Client) -> None:
     page = text(three.get("/"))
 
     assert page.count("data-locked") == 1
-    assert 'title="This request is for otto."' in page
+    assert 'title="Only otto can answer this request."' in page
 
 
 def test_filters_stay_in_the_form_the_chips_the_poll_and_the_pages(

@@ -76,7 +76,7 @@ def test_a_time_that_is_none_is_wrong_usage() -> None:
     answer = faber("audit", "--since", "yesterday")
 
     assert answer.code == 2
-    assert answer.err.startswith("since: 'yesterday' is not a day or time")
+    assert answer.err.startswith("since: 'yesterday' is not a date or time")
 
 
 def test_no_cell_of_the_csv_is_a_formula(run: Run) -> None:

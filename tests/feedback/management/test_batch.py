@@ -61,7 +61,7 @@ def test_a_repeated_work_id_is_wrong_usage(file: str) -> None:
     answer = faber("batch", "start", file, "--work-id", "1,2,1")
 
     assert answer.code == 2
-    assert "1 is there 2 times" in answer.err
+    assert "1 is listed 2 times" in answer.err
     assert not Run.objects.exists()
 
 
@@ -96,7 +96,7 @@ def test_answer_reads_lines_and_tells_of_each() -> None:
     assert answer.lines == [
         "1: applied: Run #1: approve.",
         "2: applied: Run #2: retry.",
-        "3: unknown_run: No run of this batch is called '9'.",
+        "3: unknown_run: This batch has no run '9'.",
     ]
     assert FeedbackResponse.objects.get(response="retry").comment == "because flaky"
     assert {row.source for row in FeedbackResponse.objects.all()} == {"parallel_coordination"}
@@ -164,7 +164,7 @@ def test_wait_gives_up_in_time() -> None:
     answer = faber("batch", "wait", batch.batch_id, "--timeout", "0")
 
     assert answer.code == 7
-    assert "0 of 1 runs have stopped; the others go on." in answer.err
+    assert "0 of 1 runs have stopped; the others are still running." in answer.err
 
 
 def test_a_batch_nobody_knows() -> None:

@@ -33,8 +33,8 @@ def test_it_adds_an_event_and_prints_it(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("step_complete", "--message", "x"), 2, "told by FABER itself"),
-        (("party", "--message", "x"), 2, "not an event of work"),
+        (("step_complete", "--message", "x"), 2, "recorded by FABER only"),
+        (("party", "--message", "x"), 2, "not a work event"),
         (("test", "--message", " "), 2, "message: is empty"),
         (("test", "--message", "x", "--data", "[]"), 2, "--data: must be a JSON object"),
         (("test", "--message", "x", "--data", "{"), 2, "--data: 1:2: not valid JSON"),
@@ -75,7 +75,7 @@ def test_a_step_tells_nothing_of_another_run(run: Run, monkeypatch: pytest.Monke
     answer = faber("emit", other.run_id, *TOLD)
 
     assert answer.code == 7
-    assert answer.err == "A step adds events to the history of its own run only.\n"
+    assert answer.err == "A step can add events only to its own run.\n"
     assert "test_run" not in f.told(other)
 
 
@@ -99,7 +99,7 @@ def test_it_calls_the_site_that_the_environment_names(
     assert told.code == 0, told.err
     assert (told.document["user"], told.document["source"]) == ("laptop", "api")
     assert (refused.code, missing.code) == (2, 6)
-    assert "told by FABER itself" in refused.err
+    assert "recorded by FABER only" in refused.err
     assert (own.code, others.code) == (0, 7)
 
 

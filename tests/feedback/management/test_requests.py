@@ -41,7 +41,7 @@ def test_pending_is_request_json(run: Run) -> None:
 
 
 def test_pending_of_another_project_is_empty(run: Run) -> None:
-    assert faber("pending", "--project", "Other/App").out == "Nothing waits for an answer.\n"
+    assert faber("pending", "--project", "Other/App").out == "No open requests.\n"
     assert len(faber("pending", "--project", "acme/app").lines) == 2
 
 
@@ -198,7 +198,7 @@ def test_an_answer_to_a_file_that_changed_says_that_the_run_asks_again(tmp_path:
 
     again = f.pending(run)
     assert answer.code == 0
-    assert "The answer is on record. What it was given to has changed" in answer.err
+    assert "Answer recorded. The content changed" in answer.err
     assert "specs/spec.md changed after revision 1 was shown: now revision 2." in answer.err
     assert f"faber answer {again.request_id} approve" in answer.err
     assert "# Another spec" in faber("show", again.request_id).out

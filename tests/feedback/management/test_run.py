@@ -134,16 +134,16 @@ def test_some_phases_or_one_step_can_be_chosen(file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--phase", "build", "--step", "build:three"], "Choose phases or a step, not both."),
+        (["--phase", "build", "--step", "build:three"], "Use --phase or --step, not both."),
         (["--input", "nothing"], "'nothing' is not an input"),
         (["--input", "=1"], "'=1' is not an input"),
-        (["--work-id", "1,2,1"], "1 is there 2 times"),
+        (["--work-id", "1,2,1"], "1 is listed 2 times"),
         (["--work-id", "a b"], "'a b' is not a work id"),
         (["--work-id=-a"], "beginning with a letter or digit"),
         (["--work-id=1,-a"], "beginning with a letter or digit"),
         (["--phase", "bild"], "did you mean build?"),
         (["--phase", ""], "phases: "),
-        (["--autonomy", "wild"], "'wild' is not a level"),
+        (["--autonomy", "wild"], "'wild' is not an autonomy level"),
         (["--workspace", "/nowhere"], "/nowhere is not a folder"),
         (["--project", "app"], "'app' is not a project"),
     ],
@@ -167,7 +167,7 @@ def test_a_target_that_would_be_an_option_starts_nothing(file: Path, targets: li
 
     assert (answer.code, answer.out) == (2, "")
     assert "target: " in answer.err
-    assert "begins with -, so a command would take it as an option (build:fetch)" in answer.err
+    assert "starts with -, so a command would read it as an option (build:fetch)" in answer.err
     assert not Run.objects.exists()
 
 
@@ -219,7 +219,7 @@ def test_resume_without_an_answer_says_how_to_answer(file: Path) -> None:
     answer = faber("resume", "latest")
 
     assert (answer.code, answer.out) == (7, "")
-    assert answer.err.startswith("The run waits for an answer.\n")
+    assert answer.err.startswith("The run is waiting for a decision.\n")
     assert f"faber answer {f.pending(Run.objects.get()).request_id}" in answer.err
 
 
@@ -228,7 +228,7 @@ def test_an_answer_to_a_run_that_asks_nothing_is_refused(file: Path) -> None:
 
     answer = faber("resume", "latest", "approve")
 
-    assert (answer.code, answer.err) == (7, "The run is completed and asks nothing.\n")
+    assert (answer.code, answer.err) == (7, "The run is completed and has no open request.\n")
 
 
 def test_a_finished_run_cannot_be_resumed(file: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_run_that_left_its_plan_fails_with_a_4_and_an_operator_may_resume_it(f
     resumed = faber("resume", "latest")
 
     assert failed.code == 4
-    assert "The run left its plan" in failed.out
+    assert "The run deviated from its plan" in failed.out
     assert resumed.code == 0
     assert f.fresh(run).status == "completed"
 
@@ -323,4 +323,4 @@ def test_a_step_for_an_outside_executor_is_waited_for(monkeypatch: pytest.Monkey
     answer = faber("resume", "latest")
 
     assert answer.code == 5
-    assert "build:away waits for an executor outside." in answer.err
+    assert "build:away is waiting for a remote executor." in answer.err

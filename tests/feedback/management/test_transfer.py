@@ -242,7 +242,7 @@ def test_a_known_run_is_refused(base: Path) -> None:
 
     answer = faber("import", str(base))
 
-    assert (answer.code, answer.err) == (7, f"The run {RUN_ID} is already here.\n")
+    assert (answer.code, answer.err) == (7, f"The run {RUN_ID} already exists.\n")
 
 
 def test_a_request_of_another_run_is_refused(base: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_missing_folder_is_not_found(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     answer = faber("import", str(tmp_path))
 
-    assert (answer.code, answer.err) == (2, f"{tmp_path}: holds no run\n")
+    assert (answer.code, answer.err) == (2, f"{tmp_path}: contains no run\n")
 
 
 def test_every_problem_is_told_with_its_file(base: Path) -> None:
@@ -323,9 +323,9 @@ def break_request(**fields: object) -> Callable[[Path], None]:
         (break_state(status="completed"), "feedback_request: is there, but the status"),
         (break_request(options=["approve", "perhaps"]), "options[1]: nobody knows what 'perhaps'"),
         (break_request(type="guess"), "feedback_request.type: must be one of approval"),
-        (break_request(request_id="fr-20251206-prev01"), "stands there twice"),
-        (break_event("003-step_start.json", event_id=5), "003-step_start.json: holds event 5"),
-        (break_event("001-workflow_start.json", type="../x"), "type: cannot be a type of event"),
+        (break_request(request_id="fr-20251206-prev01"), "appears twice"),
+        (break_event("003-step_start.json", event_id=5), "003-step_start.json: contains event 5"),
+        (break_event("001-workflow_start.json", type="../x"), "type: is not a valid event type"),
         (break_event("004-guard_executed.json", run_id="a/b/c"), "a/b/c is another run"),
         (break_event("004-guard_executed.json", phase="x" * 21), "phase: is longer than 20"),
         (break_event("004-guard_executed.json", metadata=[]), "metadata: must be an object"),

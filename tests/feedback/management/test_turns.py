@@ -49,7 +49,7 @@ def test_it_says_whom_it_waits_for_and_begins_when_that_one_ended(
     folder: Path, terminal: Terminal
 ) -> None:
     said = terminal.read_until("(awaiting feedback).")
-    assert "waits for its turn: the project takes one run at a time, now" in said
+    assert "The run is queued: the project allows one run at a time; running now: " in said
     holder = shell(folder, "pending", "--json").document["items"][0]["run_id"]
 
     assert shell(folder, "cancel", holder, "--reason", "not needed").code == 0
@@ -64,9 +64,9 @@ def test_ctrl_c_leaves_the_run_waiting(folder: Path, terminal: Terminal) -> None
 
     terminal.press_ctrl_c()
 
-    said = terminal.read_until("follows it.")
+    said = terminal.read_until("`.\n")
     waiting, status = newest(folder)
-    assert f"The run goes on waiting for its turn; `faber resume {waiting}` follows it." in said
+    assert f"The run stays queued. Follow it with `faber resume {waiting}`." in said
     assert (terminal.exit_code(), status) == (130, "pending")
 
 
@@ -74,7 +74,7 @@ def test_detached_it_is_told_and_left(folder: Path) -> None:
     answer = shell(folder, "run", "small.json", "--project", "Acme/App", "--detach")
 
     assert answer.code == 0
-    assert "The run waits for its turn: the project takes one run at a time" in answer.err
+    assert "The run is queued: the project allows one run at a time" in answer.err
     waiting, status = newest(folder)
     assert status == "pending"
     assert shell(folder, "cancel", waiting, "--reason", "no").code == 0

@@ -121,7 +121,7 @@ def test_whoever_cannot_ask_gets_a_no_with_the_reason() -> None:
 
     assert verdict["behavior"] == "deny"
     assert verdict["message"].startswith(
-        "Nobody could be asked, so the answer is no. A token of a viewer only reads."
+        "The request could not be created, so it is denied. A viewer's token is read-only."
     )
     assert not FeedbackRequest.objects.exists()
 
@@ -143,7 +143,7 @@ def test_inside_a_step_the_question_names_the_run_and_goes_to_its_project() -> N
     assert request.run.pk != run.pk
     assert request.run.project == run.project
     assert request.context["run_id"] == run.run_id
-    assert request.context["summary"] == f"An agent wants to use it in run {run.run_id}."
+    assert request.context["summary"] == f"An agent wants to use this tool in run {run.run_id}."
 
 
 def test_a_run_that_the_site_does_not_know_is_named_all_the_same() -> None:
@@ -188,7 +188,7 @@ def test_an_answer_that_comes_while_the_site_is_away_is_not_lost() -> None:
     site.is_away = False
 
     assert away["message"].startswith(
-        "A person was asked, but the answer cannot be had now. FABER could not be reached."
+        "The request was created, but its answer is not available now. FABER could not be reached."
     )
     assert decided(site=site)["behavior"] == "allow"
 

@@ -121,7 +121,7 @@ def test_what_is_refused_is_told_in_the_apis_sentences(agent: Agent) -> None:
 
     assert agent.refused("run_status", run_id="nowhere") == "There is no run 'nowhere'."
     assert agent.refused("wait_for_answer", request_id="fr-1") == "There is no request 'fr-1'."
-    assert asks(type="selection") == "options: a selection needs options to choose from"
+    assert asks(type="selection") == "options: a selection needs options"
     assert asks(type="maybe").startswith("type: Input should be 'approval', 'confirmation'")
     assert asks(run_id="a/b/c") == "There is no run 'a/b/c'."
     assert "path" in asks(artifact={"path": "../x", "content": ""})
@@ -191,9 +191,9 @@ def test_the_token_of_a_viewer_only_reads(db: None, run: Run) -> None:
     caller = Caller(tokens.create("v", scope=Scope.REVIEWER, user=account("vera", Role.VIEWER))[1])
 
     assert caller.refused("ask_human", type="approval", prompt="Go?") == (
-        "A token of a viewer only reads."
+        "A viewer's token is read-only."
     )
-    assert caller.refused("next_step", run_id=run.run_id) == "A token of a viewer only reads."
+    assert caller.refused("next_step", run_id=run.run_id) == "A viewer's token is read-only."
     assert caller.call("run_status", run_id=run.run_id)["run_id"] == run.run_id
 
 
@@ -223,7 +223,7 @@ def test_a_question_inside_a_step_parks_the_run_until_the_answer(caller: Caller,
     answered(asked["request_id"], "All of them")
     again = caller.call("next_step", run_id=run.run_id)
 
-    assert without.startswith("A step of this run is being executed")
+    assert without.startswith("A step of this run is in progress")
     assert [shown["path"] for shown in asked["artifacts"]] == ["plan.md"]
     assert waits == {"action": "wait", "request_id": asked["request_id"]}
     assert again["step"] == "one"

@@ -129,9 +129,9 @@ def test_a_withdrawn_request_takes_no_answer(run: Run) -> None:
 @pytest.mark.parametrize(
     ("actor", "sentence"),
     [
-        (f.person("Vera", groups=frozenset({"viewer"})), "for reviewers and operators"),
-        (f.person("Nobody", groups=frozenset()), "for reviewers and operators"),
-        (f.person("Bot", is_agent=True), "never answer"),
+        (f.person("Vera", groups=frozenset({"viewer"})), "Only reviewers and operators"),
+        (f.person("Nobody", groups=frozenset()), "Only reviewers and operators"),
+        (f.person("Bot", is_agent=True), "can't answer"),
     ],
 )
 def test_who_may_not_answer_is_told_why(run: Run, actor: Actor, sentence: str) -> None:
@@ -189,7 +189,7 @@ def test_a_quorum_needs_as_many_people_and_grants_once() -> None:
     first = f.answer(run, "approve", actor=f.person("Rita"))
     assert not first.decides
     assert f.pending(run).status == "pending"
-    with pytest.raises(AlreadyAnswered, match="You have answered this already"):
+    with pytest.raises(AlreadyAnswered, match="You have already answered"):
         f.answer(run, "approve", actor=f.person("Rita"))
     f.answer(run, "approve", actor=f.person("Sven"))
 

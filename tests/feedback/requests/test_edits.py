@@ -99,14 +99,14 @@ def test_edits_that_change_nothing_make_no_revision(asked: FeedbackRequest, tmp_
 
 @pytest.mark.parametrize("response", ["request_changes", "reject"])
 def test_edits_come_with_an_approval_only(asked: FeedbackRequest, response: str) -> None:
-    with pytest.raises(InvalidAnswer, match="Edits come with approve"):
+    with pytest.raises(InvalidAnswer, match="Edits are only possible with approve"):
         approve(asked, Edit(path="list.md", content=MINE), response=response)
     assert not FeedbackResponse.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["other.md", "../list.md", "/etc/passwd", ""])
 def test_only_what_is_shown_can_be_edited(asked: FeedbackRequest, path: str) -> None:
-    with pytest.raises(InvalidAnswer, match=r"cannot be edited here. Files to edit: list\.md"):
+    with pytest.raises(InvalidAnswer, match=r"can't be edited here. Editable files: list\.md"):
         approve(asked, Edit(path=path, content=MINE))
 
 

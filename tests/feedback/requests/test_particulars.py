@@ -130,19 +130,19 @@ def test_a_missing_file_is_named_there(channel: str, where: str, tmp_path: Path)
 
     said = CHANNELS[channel](asked(says(response, **REVIEWED, **defined), tmp_path))
 
-    assert "specs/gone.md is missing: the workspace has no such file." in said
+    assert "specs/gone.md is missing from the workspace." in said
 
 
 @pytest.mark.parametrize(
     ("path", "problem", "message"),
     [
-        ("gone.md", "missing", "gone.md is missing: the workspace has no such file."),
-        ("readme/gone.md", "missing", "readme/gone.md is missing: the workspace has no such file."),
+        ("gone.md", "missing", "gone.md is missing from the workspace."),
+        ("readme/gone.md", "missing", "readme/gone.md is missing from the workspace."),
         ("../secret", "outside", "../secret is outside the workspace."),
         ("link", "outside", "link is outside the workspace."),
         ("huge.bin", "too_large", "huge.bin is too large: more than 5 MB."),
-        ("folder", "not_a_file", "folder is no ordinary file."),
-        ("loop", "unreadable", "loop cannot be looked for."),
+        ("folder", "not_a_file", "folder is not a regular file."),
+        ("loop", "unreadable", "loop can't be looked up."),
     ],
 )
 def test_why_a_file_is_not_shown_is_told_to_programs(
@@ -170,7 +170,7 @@ def test_what_can_be_shown_is_shown_beside_what_cannot(tmp_path: Path) -> None:
     request = asked(says(response, artifact="plan.md", **REVIEWED), tmp_path)
 
     assert request.artifacts.get().path == "spec.md"
-    assert request.background.unshown == ("plan.md is missing: the workspace has no such file.",)
+    assert request.background.unshown == ("plan.md is missing from the workspace.",)
     assert "**Artifact**: spec.md" in card.inline(request)
 
 
@@ -237,7 +237,7 @@ def test_a_file_that_an_executor_outside_named_and_did_not_send_is_missing() -> 
 
     request = f.pending(run)
     assert [artifact.path for artifact in request.artifacts.all()] == ["specs/spec.md"]
-    assert request.background.unshown == ("plan.md is missing: it was named, but not sent.",)
+    assert request.background.unshown == ("plan.md was named but not sent.",)
 
 
 @every_channel

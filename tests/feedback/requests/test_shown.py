@@ -172,7 +172,7 @@ def _huge(spec: Path) -> None:
 @pytest.mark.parametrize(
     ("becomes", "told"),
     [
-        (_pipe, "is no ordinary file"),
+        (_pipe, "is not a regular file"),
         (_link, "is behind a link now"),
         (_linked_folder, "is behind a link now"),
         (_huge, "is too large: more than 5 MB"),

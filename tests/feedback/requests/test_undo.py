@@ -117,7 +117,7 @@ def test_the_claim_and_not_the_clock_decides_the_race(
 ) -> None:
     if first == "worker":
         assert answers.take_effect(held.pk)
-        with pytest.raises(Refused, match="too late"):
+        with pytest.raises(Refused, match="Too late"):
             answers.retract(held.request.request_id, f.person())
         assert f.fresh(run).status == "in_progress"
     else:
@@ -146,7 +146,7 @@ def test_only_its_author_can_undo_or_hasten(
 
 
 def test_nothing_to_undo_is_a_sentence(run: Run) -> None:
-    with pytest.raises(Refused, match="no answer to undo"):
+    with pytest.raises(Refused, match="No answer to undo"):
         answers.retract(f.pending(run).request_id, f.person())
 
 

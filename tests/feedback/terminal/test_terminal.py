@@ -116,7 +116,7 @@ def test_a_clarification_shows_its_questions_and_takes_a_text(
     terminal.type("1. PostgreSQL")
 
     assert "Questions:\n  1. Which database?" in shown
-    assert "  skip - Let the step go on without an answer" in shown
+    assert "  skip - Continue without an answer" in shown
     terminal.read_until("answered: 1. PostgreSQL")
     assert terminal.exit_code() == 0
 
@@ -169,7 +169,7 @@ def test_v_shows_the_artifact_in_the_pager_and_asks_again(
     paged = terminal.read_until("Your choice: ")
     terminal.type("1")
 
-    assert "Type v to read it all here.\n" in before
+    assert "Type v to view the full content.\n" in before
     assert "specs/spec.md, revision 1 ─" in paged
     assert "Spec, attempt 1" in paged
     assert "# Spec, attempt 1" not in paged  # Markdown is laid out
@@ -279,7 +279,7 @@ def test_ctrl_c_during_a_step_stops_it_and_it_can_be_taken_up_again(
     terminal.press_ctrl_c()
 
     assert terminal.exit_code() == 130
-    terminal.read_until("The step was stopped; `faber resume")
+    terminal.read_until("Step stopped. Rerun it with `faber resume")
     assert not _running("60.1234")
     (folder / "ready").touch()
     resumed = shell(folder, "resume", "latest", "--json")
@@ -321,7 +321,7 @@ def test_what_nobody_expected_is_a_sentence_and_its_traceback_is_kept(folder: Pa
     answer = shell(folder, "status")
 
     assert (answer.code, answer.out) == (1, "")
-    assert "Something went wrong that should not: " in answer.err
+    assert "Unexpected error: " in answer.err
     assert "Traceback" not in answer.err
     assert "Traceback" in (folder / "data" / "faber.log").read_text()
 

@@ -47,7 +47,7 @@ def test_v_shows_the_changes_and_asks_again(
     assert "\x1b[32m+print('[31mred')\x1b[0m" in page
     told = capsys.readouterr().err
     assert told.count("Your choice: ") == 2
-    assert "Type v to read it all here." in told
+    assert "Type v to view the full content." in told
     assert f.fresh(request.run).requests.get().decision
 
 

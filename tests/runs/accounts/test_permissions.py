@@ -70,8 +70,8 @@ def test_the_engine_itself_refuses_whoever_may_not_steer(source: Source) -> None
     run = f.start(f.five_steps())
     reviewer = f.person("Rita", source=source)
 
-    with pytest.raises(NotAllowed, match="operators and for whoever started"):
+    with pytest.raises(NotAllowed, match="operators and the person who started"):
         engine.cancel(run.pk, reason="no", actor=reviewer)
-    with pytest.raises(NotAllowed, match="operators and for whoever started"):
+    with pytest.raises(NotAllowed, match="operators and the person who started"):
         engine.resume_stopped(run.pk, reviewer)
     assert f.fresh(run).status == "in_progress"

@@ -132,7 +132,7 @@ def test_a_role_that_is_taken_away_is_taken_from_the_tokens_too() -> None:
 
     users.set_role(pat, Role.VIEWER)
 
-    with pytest.raises(NotAllowed, match="This needs an operator's token"):
+    with pytest.raises(NotAllowed, match="This requires an operator token"):
         tokens.check_may_operate(tokens.actor_of(token), "This")
 
 

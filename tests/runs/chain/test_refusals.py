@@ -43,7 +43,7 @@ def test_a_page_that_is_not_for_somebody(run: Run, client: Client) -> None:
 
     (line,) = refusals()
     assert (line.who, line.channel, line.request_id) == ("rita", "web", request_id)
-    assert line.reason == "This request is for olga."
+    assert line.reason == "Only olga can answer this request."
     assert (line.run_id, line.project) == (run.run_id, "Acme/App")
 
 
@@ -54,7 +54,7 @@ def test_a_call_that_is_not_for_a_token(run: Run) -> None:
     agent.post(f"/runs/{run.run_id}/cancel", {"reason": "x"})
 
     answer, cancel = refusals()
-    assert "never answer" in answer.reason
+    assert "can't answer" in answer.reason
     assert (cancel.who, cancel.run_id) == ("rita", run.run_id)
     assert (answer.what, cancel.what) == ("answer", "cancel")
 

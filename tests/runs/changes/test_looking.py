@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_a_note_and_the_run_asks(
     assert request.snapshot is None
     assert [section.title for section in request.background.sections] == ["Code changes"]
     assert request.background.changes_note == (
-        "The code changes could not be read: git diff-tree failed: fatal: bad object."
+        "Could not read the code changes: git diff-tree failed: fatal: bad object."
     )
 
 

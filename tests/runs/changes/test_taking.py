@@ -238,7 +238,7 @@ def test_before_the_first_commit_everything_is_new(tmp_path: Path) -> None:
 
 
 def test_a_base_that_is_gone_is_told(repository: Repository) -> None:
-    with pytest.raises(GitFailed, match="is not in the repository any more"):
+    with pytest.raises(GitFailed, match="is no longer in the repository"):
         take(repository, "1" * 40)
 
 

@@ -101,7 +101,7 @@ def test_a_cut_says_how_much_and_why() -> None:
     assert isinstance(found["left_out"], list)
     [told] = found["left_out"]
     assert told["bytes"] > 200
-    assert told["why"] == f"the project's context may hold {told_bytes(package()) - 100} bytes"
+    assert told["why"] == f"the project's context limit is {told_bytes(package()) - 100} bytes"
 
 
 def test_the_beginning_of_a_text_is_kept() -> None:

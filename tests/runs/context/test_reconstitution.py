@@ -169,7 +169,7 @@ def test_a_token_that_may_not_ask_for_permissions_leaves_the_words_untrusted(
     [comment] = package["issue"]["comments"]
     assert (comment["permission"], comment["trust"]) == ("unknown", "untrusted")
     assert context.trouble_in(package) is None
-    assert "permission of 2 people is not known" in notes(package, "issue")[0]
+    assert "permission of 2 people is unknown" in notes(package, "issue")[0]
 
 
 @pytest.mark.parametrize("work_id", ["", "PROJ-12", "258x"])
@@ -255,7 +255,7 @@ def test_a_hostile_name_of_a_branch_is_only_a_name(repository: Repository, name:
 
     assert package["branch"] is None
     assert package["sources"]["branch"]["status"] == "missing"
-    assert "is no name of a branch" in notes(package, "branch")[0]
+    assert "is not a valid branch name" in notes(package, "branch")[0]
     assert not list(repository.folder.glob("**/harm*"))
 
 
@@ -346,7 +346,7 @@ def test_a_long_history_folds_to_the_same_state_without_being_read_whole(
     ("path", "said"),
     [
         ("specs/none.md", "There is no file specs/none.md in the workspace."),
-        ("../outside.md", "../outside.md is outside the workspace and is not read."),
+        ("../outside.md", "../outside.md is outside the workspace and was not read."),
         ("a\0b", "There is no file ab in the workspace."),
     ],
 )
@@ -402,7 +402,7 @@ def test_a_tracker_that_hangs_costs_its_own_limit_once_and_leaves_a_note(
     for step in ("make", "more"):
         told = briefing_of(tmp_path, step)["context"]
         assert told["sources"]["issue"]["status"] == "timeout"
-        assert notes(told, "issue") == ["The issue could not be read within 1 seconds."]
+        assert notes(told, "issue") == ["Reading the issue took longer than 1 seconds."]
         assert told["spec"]["content"] == SPEC
     assert len(github.calls_of("GET", "/issues/258")) == 1
 
@@ -432,7 +432,7 @@ def test_a_source_that_breaks_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
     package = reconstituted(with_artifacts(tmp_path, branch_name="main"))
 
     assert package["sources"]["branch"]["status"] == "error"
-    assert notes(package, "branch") == ["The branch could not be read; the log says why."]
+    assert notes(package, "branch") == ["Could not read the branch. See the log."]
 
 
 def test_a_run_without_anything_outside_needs_no_thread(
@@ -482,7 +482,7 @@ def test_a_specification_that_cannot_be_read_pauses_the_run_with_a_question(
 
     asked = f.pending(run)
     assert (run.status, asked.type, asked.step) == ("awaiting_feedback", "error_resolution", "make")
-    assert asked.prompt.startswith("“make” waits: The specification spec.md is there and cannot")
+    assert asked.prompt.startswith("“make” can’t start: The specification spec.md can't")
     assert [option["value"] for option in asked.options] == ["retry", "continue", "abort"]
     assert not (tmp_path / "make.json").exists()
 
@@ -513,7 +513,7 @@ def test_after_continue_the_run_goes_on_without_the_source_and_asks_no_more(
         assert told["spec"] is None
         [said] = [each for each in told["notes"] if each["source"] == "spec"]
         assert said["level"] == "warning"
-        assert said["message"].endswith("A person decided to go on without it.")
+        assert said["message"].endswith("A reviewer chose to continue without it.")
 
 
 def test_after_abort_the_run_is_cancelled(tmp_path: Path) -> None:
@@ -530,9 +530,9 @@ def test_refused_credentials_pause_the_run_with_a_question(
     document = f.workflow({"build": [copying("make"), copying("more")]})
 
     run = f.started(document, tmp_path, work_id="258")
-    assert "GitHub answered 401" in f.pending(run).prompt
+    assert "GitHub returned 401" in f.pending(run).prompt
     run = f.answered(run, "retry")
-    assert "GitHub answered 401" in f.pending(run).prompt
+    assert "GitHub returned 401" in f.pending(run).prompt
     run = f.answered(run, "retry")
 
     assert run.status == "completed"

@@ -159,7 +159,7 @@ def test_a_whole_batch_goes_through_in_turn(wish: Wish) -> None:
 
 
 def test_a_repeated_work_id_is_refused_and_nothing_is_started(wish: Wish) -> None:
-    with pytest.raises(Invalid, match="2 is there 2 times"):
+    with pytest.raises(Invalid, match="2 is listed 2 times"):
         start(wish, ("1", "2", "2"))
 
     assert not Batch.objects.exists()

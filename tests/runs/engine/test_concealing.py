@@ -104,7 +104,7 @@ def test_the_words_of_evidence_are_kept_without_secrets(secret_file: Path) -> No
     evidence = [{"command": ["sh", "-c", "cat secrets.txt; exit 1"]}]
     f.started(reading(run=["true"], evidence=evidence), secret_file)
 
-    assert "its evidence is missing" in kept()
+    assert "evidence is missing" in kept()
     assert TOKEN not in kept()
 
 

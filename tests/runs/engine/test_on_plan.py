@@ -134,7 +134,7 @@ def test_refused_claims_are_shown_and_the_run_is_still_on_its_plan() -> None:
             "step": "build:two",
             "attempt": 1,
             "message": verdict.divergences[0].message,
-            "claims": ["says that the whole workflow is done (all_done)"],
+            "claims": ["claims that the whole workflow is done (all_done)"],
         }
     ]
 
@@ -146,7 +146,7 @@ def test_verify_tells_of_divergences_and_ends_well_when_they_were_refused() -> N
 
     assert done.code == 0
     assert "conforms" in done.out
-    assert "refused at build:two, attempt 1: says that the whole workflow is done" in done.out
+    assert "refused at build:two, attempt 1: claims that the whole workflow is done" in done.out
 
 
 def test_the_pages_of_the_run_and_of_its_request_show_the_badge_and_what_was_refused(
@@ -158,7 +158,7 @@ def test_the_pages_of_the_run_and_of_its_request_show_the_badge_and_what_was_ref
         page = admin_client.get(address).content.decode()
         assert "On plan · 1 of 4" in page
         assert "1 refused" in page
-        assert "says that the whole workflow is done (all_done)" in page
+        assert "claims that the whole workflow is done (all_done)" in page
 
 
 def test_a_changed_plan_is_shown_on_the_pages(admin_client: Client) -> None:
@@ -499,7 +499,7 @@ def test_a_run_with_a_changed_plan_is_not_resumed_but_run_again(tmp_path: Path) 
     tamper(run)
     f.answered(run, "approve")
 
-    with pytest.raises(Refused, match="Run it again"):
+    with pytest.raises(Refused, match="Rerun to create"):
         engine.resume_stopped(run.pk, f.STARTER)
 
     assert f.fresh(run).status == "failed"

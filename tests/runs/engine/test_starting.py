@@ -49,8 +49,8 @@ SMALL = {"workflow": "small", "project": "Acme/App"}
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"phases": ["release"]}, "leaves out architect:spec"),
-        ({"phases": ["build"]}, "leaves out architect:spec, release"),
+        ({"phases": ["release"]}, "skips the gates architect:spec"),
+        ({"phases": ["build"]}, "skips the gates architect:spec, release"),
         ({"autonomy": "autonomous"}, "asks for more autonomy (autonomous)"),
     ],
 )
@@ -116,7 +116,7 @@ def test_the_page_refuses_a_start_with_more_freedom(folder: Path, client: Client
     )
 
     assert response.status_code == 403
-    assert b"only operators may do that" in response.content
+    assert b"Only operators can do that" in response.content
     assert not Run.objects.exists()
 
 

@@ -79,8 +79,8 @@ def test_the_second_run_waits_and_has_no_step(project: Project) -> None:
     assert engine.claim(second.pk, "somebody") is None
     assert run_json.run_shape(second)["error"] is None
     assert str(turns.wait_of(second)) == (
-        "The run waits for its turn: the project takes one run at a time, "
-        f"now {first.short_id} (in progress)."
+        "The run is queued: the project allows one run at a time; running now: "
+        f"{first.short_id} (in progress)."
     )
 
 
@@ -277,10 +277,10 @@ def test_the_pages_tell_whom_a_run_waits_for(project: Project, client: Client) -
     first, _, third = start(project, "7"), start(project), start(project)
 
     page = page_of(client, f"/runs/{third.run_id}/")
-    assert "This run is queued: the project takes one run at a time" in page
+    assert "This run is queued: the project allows one run at a time" in page
     assert f'id="turn-{first.short_id}" href="/runs/{first.run_id}/">#7 {first.short_id}' in page
     assert "1 more run ahead of it" in page
-    assert f"waits for {first.short_id}" in page_of(client, "/runs/")
+    assert f"waiting for {first.short_id}" in page_of(client, "/runs/")
     assert "This run is queued" not in page_of(client, f"/runs/{first.run_id}/")
     begin = page_of(client, "/start/")
     assert "One run at a time; a new run waits for" in begin
@@ -322,7 +322,7 @@ def test_the_status_tells_it_too(project: Project) -> None:
     first, second = start(project), start(project)
 
     card = faber("status", second.short_id)
-    assert "Waits       the project takes one run at a time, now" in card.out
-    assert f"waits for {first.short_id}" in faber("status").out
+    assert "Queued      the project allows one run at a time; running now" in card.out
+    assert f"waiting for {first.short_id}" in faber("status").out
     assert faber("status", second.short_id, "--json").document["error"] is None
     assert "Waits" not in faber("status", first.short_id).out

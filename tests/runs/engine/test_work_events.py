@@ -63,7 +63,7 @@ def test_a_short_name_means_its_type(run: Run, name: str, kind: str) -> None:
 def test_what_the_engine_tells_is_told_by_nobody_else(run: Run, kind: EventType) -> None:
     before = f.told(run)
 
-    with pytest.raises(Invalid, match=f"type: {kind} is told by FABER itself; use one of"):
+    with pytest.raises(Invalid, match=f"type: {kind} is recorded by FABER only. Use one of"):
         add(run, kind)
 
     assert f.told(run) == before
@@ -89,7 +89,7 @@ def test_what_cannot_be_told_is_refused_with_its_place(
 def test_a_run_that_has_ended_takes_no_more(run: Run) -> None:
     ended = f.answered(run, "reject")
 
-    with pytest.raises(Refused, match="The run is cancelled; nothing is added to its history"):
+    with pytest.raises(Refused, match="The run is cancelled. No more events"):
         add(ended)
 
 
@@ -98,7 +98,7 @@ def test_a_run_takes_so_many_and_no_more(run: Run, monkeypatch: pytest.MonkeyPat
     for _ in range(3):
         add(run)
 
-    with pytest.raises(Refused, match="The run has 3 events of work; no more are added"):
+    with pytest.raises(Refused, match="The run has 3 work events, the maximum"):
         add(run)
 
 

@@ -110,14 +110,14 @@ def test_a_last_line_is_kept_whole_however_long_it_is(tmp_path: Path) -> None:
     endless = run(tmp_path, "print('x' * 50_000)").result.message
 
     assert line == "x" * 15_000
-    assert endless.endswith("x… (30,060 more characters were cut)")
+    assert endless.endswith("x… (30,060 more characters omitted)")
 
 
 def test_a_step_that_prints_nothing_succeeds_and_that_is_said(tmp_path: Path) -> None:
     outcome = run(tmp_path, "")
 
     assert outcome.result.status is ResultStatus.SUCCESS
-    assert outcome.result.message == "try ended and said nothing."
+    assert outcome.result.message == "try finished without output."
 
 
 def test_without_json_another_exit_is_a_failure_with_the_tail_of_stderr(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_success_with_an_exit_code_of_failure_is_a_failure(tmp_path: Path) -> No
     )
 
     assert outcome.result.status is ResultStatus.FAILURE
-    assert outcome.result.message == "The step said success but ended with exit code 4."
+    assert outcome.result.message == "The step reported success but exited with code 4."
     assert "fine" in outcome.result.errors[0]
 
 
@@ -178,7 +178,7 @@ def test_invalid_utf8_is_replaced_and_noted(tmp_path: Path) -> None:
 
     assert outcome.stdout == "caf\ufffd \ufffd é\n"
     assert outcome.result.notes == (
-        "The standard output held bytes that are not UTF-8 text, replaced 2 times.",
+        "The standard output contained bytes that are not UTF-8; 2 were replaced.",
     )
 
 
@@ -246,7 +246,7 @@ def test_a_step_that_never_ends_is_ended(tmp_path: Path) -> None:
 
     assert outcome.ended == "timeout"
     assert outcome.result.status is ResultStatus.FAILURE
-    assert outcome.result.message == "The step did not end within 2 seconds."
+    assert outcome.result.message == "The step timed out after 2 seconds."
     assert outcome.stdout == "ready\ntidied up\n"
 
 
@@ -475,7 +475,7 @@ def test_a_file_that_is_no_program_is_a_failure_that_says_why(tmp_path: Path) ->
     outcome = execute(order(tmp_path, run=("./notes.txt",)), RULES, Recorder())
 
     assert outcome.result.message == (
-        "The command './notes.txt' could not be started: Permission denied."
+        "The command './notes.txt' could not start: Permission denied."
     )
     assert outcome.exit_code == 126
 
@@ -543,7 +543,7 @@ def test_an_agent_that_answers_without_json_has_failed(tmp_path: Path) -> None:
     outcome = run_agent(tmp_path, "print('I think it is done.')")
 
     assert outcome.result.status is ResultStatus.FAILURE
-    assert "must end with a skill response" in outcome.result.message
+    assert "must end with a JSON skill response" in outcome.result.message
     assert outcome.result.details["words"] == "I think it is done."
 
 
@@ -613,7 +613,7 @@ def test_an_allowed_module_is_no_way_to_another(functions: Path) -> None:
     outcome = call(functions, "allowed_steps:os.system")
 
     assert outcome.result.status is ResultStatus.FAILURE
-    assert "leads through the module os" in outcome.result.message
+    assert "refers to the module os" in outcome.result.message
 
 
 def test_an_exception_becomes_a_failure_with_its_traceback(functions: Path) -> None:

@@ -140,7 +140,7 @@ def test_an_envelope_without_an_answer_is_a_failure_that_keeps_the_words(
     result = agent_answer(envelope(result=words), step="a:b")
 
     assert result.status is ResultStatus.FAILURE
-    assert "must end with a skill response" in result.message
+    assert "must end with a JSON skill response" in result.message
     assert result.details["words"] == (words or "")
 
 

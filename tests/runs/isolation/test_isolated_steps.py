@@ -491,5 +491,5 @@ def test_what_fails_at_the_last_moment_fails_the_step(
 
     outcome = sh(data, mine, "echo x > ran", rules={"mode": "auto"})
 
-    assert outcome.result.message == "The step could not be isolated, so it was not executed."
+    assert outcome.result.message == "Could not isolate the step, so it was not executed."
     assert not (mine / "ran").exists()

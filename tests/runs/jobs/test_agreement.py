@@ -80,7 +80,7 @@ def test_two_machines_with_one_name_are_told(
     settings.FABER_DATA_DIR.mkdir()
     register.tell(register.this_machine(works=True))
 
-    assert whats() == ["Two machines are called first"]
+    assert whats() == ["Two machines have the name first"]
 
 
 def test_a_data_directory_that_two_machines_share_is_no_trouble(
@@ -123,7 +123,7 @@ def test_a_folder_that_one_machine_lacks_is_told_with_those_that_have_it(
     (found,) = agreement.disagreements()
 
     assert found.what == f"second has no folder {tmp_path / 'app'}"
-    assert found.cause == "its workers leave the steps there to first"
+    assert found.cause == "only first can execute steps there"
 
 
 def test_a_folder_that_no_machine_has_is_no_disagreement(become: Become, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_an_unreachable_database_does_not_end_the_pusher(
         assert broker.dequeue() is None
         assert broker.dequeue() is None
 
-    assert caplog.messages == ["The job queue cannot be read: the server went away"]
+    assert caplog.messages == ["The job queue can't be read: the server went away"]
     assert broker.dequeue()
 
 

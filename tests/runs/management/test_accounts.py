@@ -84,7 +84,7 @@ def test_a_login_is_linked_to_one_account(github: FakeGitHub) -> None:
     answer = faber("user", "link", "zoe", "octocat")
 
     assert answer.code == 7
-    assert "octocat is linked to rita" in answer.err
+    assert "octocat is already linked to rita" in answer.err
 
 
 def test_an_account_can_be_unlinked(github: FakeGitHub) -> None:

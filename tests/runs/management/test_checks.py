@@ -158,7 +158,7 @@ def test_a_standard_input_that_was_closed_is_a_sentence(monkeypatch: pytest.Monk
 
     answer = faber("render")
 
-    assert (answer.code, answer.err) == (2, "standard input: cannot be read\n")
+    assert (answer.code, answer.err) == (2, "standard input: can't be read\n")
 
 
 def test_validate_response_prints_the_schema_it_goes_by() -> None:

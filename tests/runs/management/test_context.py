@@ -68,7 +68,7 @@ def test_two_packages_are_compared(run: Run) -> None:
         "issue off timeout changed",
     ]
     assert "-  One line each.\n+  Two lines each." in answer.out
-    assert "Equal in both: state, metadata, issue, events." in answer.out
+    assert "Unchanged: state, metadata, issue, events." in answer.out
 
 
 def test_programs_get_a_comparison_too(run: Run) -> None:
@@ -84,8 +84,8 @@ def test_programs_get_a_comparison_too(run: Run) -> None:
 def test_a_package_equal_to_itself_has_nothing_that_changed(run: Run) -> None:
     answer = faber("context", "latest", "--diff", "1", "1")
 
-    assert "changed" not in answer.out
-    assert "Equal in both: state, metadata, spec, issue, events, notes, left out." in answer.out
+    assert " changed" not in answer.out
+    assert "Unchanged: state, metadata, spec, issue, events, notes, left out." in answer.out
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_run_whose_steps_were_told_nothing_is_a_6() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--replay"], "This command executes nothing: --replay goes with --dry-run only."),
-        (["--dry-run"], "--dry-run goes with --replay only."),
+        (["--replay"], "--replay requires --dry-run: this command executes nothing."),
+        (["--dry-run"], "--dry-run requires --replay."),
         (
             ["--diff", "1", "2", "--package", "1"],
-            "--diff names its packages itself: it goes with neither --package nor --replay.",
+            "--diff can't be combined with --package or --replay.",
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_replay_executes_nothing(kept: Run) -> None:
 
     out = faber("context", "latest", "--replay", "--dry-run").out
 
-    assert out.startswith(f"{kept.run_id}  build:make, attempt 1, package 2\nNothing is executed")
+    assert out.startswith(f"{kept.run_id}  build:make, attempt 1, package 2\nDry run: ")
     assert (list(kept.attempts.values()), f.fresh(kept).last_event_id) == before
 
 

@@ -50,7 +50,7 @@ def test_on_a_screen_a_table_has_colour_and_fits(monkeypatch: pytest.MonkeyPatch
 
 
 def test_status_without_runs_says_so() -> None:
-    assert faber("status").out == "There are no runs yet.\n"
+    assert faber("status").out == "No runs yet.\n"
 
 
 def test_status_of_a_run_is_a_card(run: Run) -> None:

@@ -44,7 +44,7 @@ def test_a_database_of_a_newer_version_is_refused_by_every_command() -> None:
     refused = faber("status")
     assert refused.code == 2
     assert refused.err == (
-        "A newer version of FABER has upgraded this database: it has the migration "
+        "A newer version of FABER upgraded this database: it has the migration "
         "9999_from_the_future, which this version does not know. Start the newer version, or "
         "restore the backup from before the upgrade.\n"
     )

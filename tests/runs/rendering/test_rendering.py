@@ -715,8 +715,8 @@ def test_a_rule_at_the_top_is_not_front_matter(source: str) -> None:
         ("a\x08b", "The character U+0008 (control character) is hidden on line 1."),
         ("x <iframe srcdoc=y> z", "The HTML tag <iframe> is hidden on line 1."),
         ("<p>a\n<b do as I say>", "Part of the HTML tag <b> is hidden on line 2."),
-        ("x\n\n[//]: # (do as I say)", "A link definition nothing uses is hidden on line 3."),
-        ("[a]\n\n[a]: b\n[a]: c", "A link definition nothing uses is hidden on line 4."),
+        ("x\n\n[//]: # (do as I say)", "An unused link definition is hidden on line 3."),
+        ("[a]\n\n[a]: b\n[a]: c", "An unused link definition is hidden on line 4."),
         ("|a|\n|-|\n|b|c|", "A table cell without a heading is hidden on line 3."),
         ("```py do as I say\n```", "Text after the language of a code block is hidden on line 1."),
     ],
@@ -737,7 +737,7 @@ def test_only_so_many_kinds_are_said_one_by_one() -> None:
     tags = "".join(chr(0xE0020 + number) for number in range(30))
 
     assert len(render(tags).hidden) == 21
-    assert render(tags).hidden[-1] == "10 more kinds of things are hidden."
+    assert render(tags).hidden[-1] == "10 more kinds of content are hidden."
 
 
 @pytest.mark.parametrize(
@@ -814,10 +814,10 @@ def test_no_document_keeps_a_page_waiting(source: str) -> None:
     ("source", "why"),
     [
         ("é" * 300_000, "This document is larger than 512 KB."),
-        (HEAVY["nested lists"], "This document is nested too deeply to be laid out."),
-        (HEAVY["brackets"], "This document has too many lines or marks to be laid out."),
-        (HEAVY["items"], "This document has too many lines or marks to be laid out."),
-        ("<i>\n\n" * 5_000, "This document has too many HTML tags to be laid out."),
+        (HEAVY["nested lists"], "This document is nested too deeply to render."),
+        (HEAVY["brackets"], "This document has too many lines or marks to render."),
+        (HEAVY["items"], "This document has too many lines or marks to render."),
+        ("<i>\n\n" * 5_000, "This document has too many HTML tags to render."),
     ],
     ids=["size", "nesting", "brackets", "blocks", "tags"],
 )
@@ -825,7 +825,7 @@ def test_what_is_too_much_is_shown_as_it_is_and_says_why(source: str, why: str) 
     rendered = render(source)
     found = Page(rendered)
 
-    assert found.text_of("p") == [f"{why} It is shown as plain text."]
+    assert found.text_of("p") == [f"{why} Showing it as plain text."]
     assert "".join(found.texts[1:]).removeprefix("\n") == source
     assert found.lines("pre") == [(1, source.rstrip("\n").count("\n") + 1)]
     assert rendered.toc == ()

@@ -53,7 +53,7 @@ def test_the_names_that_a_run_knows_are_those_that_validate_knows(tmp_path: Path
     run = f.started(f.workflow({"build": [step]}), tmp_path)
 
     (error,) = f.pending(run).context["errors"]
-    assert error.endswith(f"known: {', '.join(sorted(spelling.OF_A_RUN))}.")
+    assert error.endswith(f"Available: {', '.join(sorted(spelling.OF_A_RUN))}.")
 
 
 # Words that would be orders
@@ -208,7 +208,7 @@ def test_a_value_that_a_step_made_and_that_would_be_an_option_fails_the_next_ste
     (failed,) = run.attempts.filter(step="fetch")
     assert failed.result == "failure"
     assert failed.response["errors"] == [  # type: ignore[index]
-        "{branch_name}: '--exec=touch x' begins with -, so a command would take it as an option."
+        "{branch_name}: '--exec=touch x' starts with -, so a command would read it as an option."
     ]
     assert not hasattr(failed, "output")
 

@@ -68,7 +68,7 @@ def refused(run: Run) -> list[str]:
 
 
 COMMIT = "echo more >> readme && git commit -qam second"
-NO_COMMIT = ["There is no new commit since the step began."]
+NO_COMMIT = ["No new commit since the step started."]
 
 
 def test_a_new_commit_lets_a_step_count(repository: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_first_commit_of_a_repository_made_by_the_step_counts(tmp_path: Path
 def test_without_a_repository_there_is_no_commit(tmp_path: Path) -> None:
     run = executed(tmp_path, "true", "commit")
 
-    assert refused(run) == ["There is no git repository in the workspace, so no commit."]
+    assert refused(run) == ["The workspace is not a git repository, so there is no commit."]
 
 
 def test_a_commit_made_before_the_worker_died_counts_for_the_attempt_that_goes_on(
@@ -182,7 +182,7 @@ def test_a_file_must_be_there(tmp_path: Path) -> None:
 
     run = executed(tmp_path, "mkdir dist && touch dist/12.js", evidence)
 
-    assert refused(run) == ["dist/other.js is not there."]
+    assert refused(run) == ["dist/other.js not found."]
     assert [piece[1] for piece in told(run)] == ["found", "missing"]
 
 
@@ -191,8 +191,8 @@ def test_a_file_must_be_there(tmp_path: Path) -> None:
     [
         ("ln -s /etc/hostname out", "out is outside the workspace."),
         ("ln -s /etc out", "out is outside the workspace."),
-        ("mkdir out", "out is no file."),
-        ("ln -s gone out", "out is not there."),
+        ("mkdir out", "out is not a file."),
+        ("ln -s gone out", "out not found."),
     ],
 )
 def test_a_link_or_folder_is_no_file_of_the_workspace(
@@ -223,10 +223,10 @@ def test_an_artifact_must_be_made_changed_or_handed_in(tmp_path: Path) -> None:
     spec = {"artifact": "spec.md"}
     answer = '{"status":"success","message":"x","details":{"spec_path":"/spec.md"}}'
 
-    assert refused(executed(tmp_path, "true", spec)) == ["spec.md is not there."]
+    assert refused(executed(tmp_path, "true", spec)) == ["spec.md not found."]
     made = executed(tmp_path, "echo one > spec.md", spec)
     assert refused(executed(tmp_path, "touch spec.md", spec)) == [
-        "spec.md was there before, and the step did not change it."
+        "spec.md already existed, and the step did not change it."
     ]
     assert executed(tmp_path, "echo two > spec.md", spec).status == "completed"
     assert executed(tmp_path, f"echo '{answer}'", spec).status == "completed"
@@ -249,10 +249,10 @@ def test_a_command_must_end_well_and_is_shown_with_what_it_printed(tmp_path: Pat
     [
         (
             ["sh", "-c", "echo 3 tests failed >&2; exit 2"],
-            "The command ended with exit code 2. 3 tests failed",
+            "The command failed with exit code 2. 3 tests failed",
         ),
         (["no-such-program"], "The command 'no-such-program' was not found."),
-        (["sleep", "60"], "The step did not end within 1 seconds."),
+        (["sleep", "60"], "The step timed out after 1 seconds."),
     ],
 )
 def test_a_command_that_does_not_end_well_fails_its_step(
@@ -295,9 +295,7 @@ def test_a_step_that_failed_by_itself_is_not_asked_for_evidence(tmp_path: Path) 
 def test_a_warning_lacks_its_evidence_like_a_success(tmp_path: Path) -> None:
     answer = '{"status":"warning","message":"x","warnings":["slow"]}'
 
-    assert refused(executed(tmp_path, f"echo '{answer}'", {"file": "gone"})) == [
-        "gone is not there."
-    ]
+    assert refused(executed(tmp_path, f"echo '{answer}'", {"file": "gone"})) == ["gone not found."]
 
 
 def test_missing_evidence_keeps_what_the_step_said_and_counts_nothing_of_it(tmp_path: Path) -> None:
@@ -317,7 +315,7 @@ def test_a_file_handed_in_without_the_evidence_is_no_artifact_of_the_run() -> No
 
     run = finish(run, files=(("spec.md", b"# Spec"),))
 
-    assert refused(run) == ["plan.md was not handed in."]
+    assert refused(run) == ["plan.md was not submitted."]
     assert not run.revisions.exists()
 
 
@@ -327,7 +325,7 @@ def test_the_end_of_a_step_tells_what_was_checked(tmp_path: Path) -> None:
 
     ended = run.events.get(type="step_complete").document["metadata"]
     assert ended["evidence"] == [
-        {"kind": "file", "wanted": "a", "standing": "found", "words": "a is there."}
+        {"kind": "file", "wanted": "a", "standing": "found", "words": "a exists."}
     ]
     failed = executed(tmp_path, "true", {"file": "b"}).events.get(type="step_error").document
     assert failed["metadata"]["evidence"][0]["standing"] == "missing"
@@ -421,13 +419,13 @@ def test_what_a_remote_step_did_on_another_machine_is_not_looked_for_and_that_is
     run = finish(away(None, ["commit", {"file": "x"}, {"command": "false"}]))
 
     assert run.status == "completed"
-    unseen = "Not looked for: the step was executed on another machine."
+    unseen = "Not checked: the step ran on another machine."
     assert told(run) == [(kind, "unchecked", unseen) for kind in ("commit", "file", "command")]
 
 
 def test_an_artifact_of_another_machine_must_be_sent() -> None:
     run = finish(away(None, {"artifact": "spec.md"}))
-    assert refused(run) == ["spec.md was not handed in."]
+    assert refused(run) == ["spec.md was not submitted."]
 
     f.answer(run, "retry")
     run = finish(run, files=(("spec.md", b"# Spec"),))
@@ -465,7 +463,7 @@ def test_a_remote_step_is_not_taken_back_on_a_changed_plan() -> None:
     lease = str(remote.take(run, "laptop")["lease"])
     Run.objects.filter(pk=run.pk).update(plan={"nonsense": True})
 
-    with pytest.raises(remote.LeaseLost, match="not the one it was started on"):
+    with pytest.raises(remote.LeaseLost, match="differs from the one this run started with"):
         remote.finish(f.fresh(run), lease, DONE)
 
     assert f.fresh(run).status == "failed"
@@ -476,8 +474,8 @@ def test_the_page_of_the_run_shows_what_was_checked(admin_client: Client, tmp_pa
 
     page = admin_client.get(f"/runs/{run.run_id}/").content.decode()
 
-    assert "here is there." in page
-    assert "gone is not there." in page
+    assert "here exists." in page
+    assert "gone not found." in page
 
 
 def test_a_claim_counts_although_the_evidence_is_missing_too(tmp_path: Path) -> None:

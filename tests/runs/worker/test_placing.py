@@ -134,7 +134,7 @@ def test_without_that_machine_the_step_is_refused_with_a_sentence(become: Become
     take(run)
 
     request = f.pending(run)
-    assert request.prompt.startswith("“look” waits: its last step left ")
+    assert request.prompt.startswith("“look” can’t start: its last step left ")
     assert f"on first at commit {head[:12]}; first has had no worker since " in request.prompt
     assert "Start `faber work` on first, or bring " in request.prompt
     assert [option["value"] for option in request.options] == ["retry", "abort"]

@@ -151,8 +151,8 @@ def test_an_unknown_id_names_where_it_was_looked_for_and_the_nearest_one(tmp_pat
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("acme:flow", "The namespace acme is not known; only fractary-faber: is."),
-        ("faber@fractary-faber:core", "The namespace faber@fractary-faber is not known;"),
+        ("acme:flow", "Unknown namespace acme. Use fractary-faber:."),
+        ("faber@fractary-faber:core", "Unknown namespace faber@fractary-faber."),
         ("fractary-faber:nothing", f"There is no workflow nothing in {BUNDLED}."),
         ("../core", "'../core' is neither a .json, .yaml or .yml file nor a workflow's id."),
         ("", "'' is neither a .json, .yaml or .yml file nor a workflow's id."),
@@ -201,13 +201,13 @@ def test_two_workflows_that_extend_each_other_are_refused(tmp_path: Path) -> Non
     path = write(tmp_path / "a.json", child_of("b", "a"))
     write(tmp_path / "b.json", child_of("a", "b"))
 
-    assert problems(path) == ["b.json: extends: goes in a circle: a → b → a"]
+    assert problems(path) == ["b.json: extends: is a cycle: a → b → a"]
 
 
 def test_a_workflow_that_extends_itself_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", child_of("a", "a"))
 
-    assert problems(path) == ["extends: goes in a circle: a → a"]
+    assert problems(path) == ["extends: is a cycle: a → a"]
 
 
 def test_problems_and_warnings_of_an_ancestor_name_its_file(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_circle_above_an_inline_definition_is_refused(tmp_path: Path) -> None:
     write(in_workspace(tmp_path, "a.json"), child_of("b", "a"))
     write(in_workspace(tmp_path, "b.json"), child_of("a", "b"))
 
-    with pytest.raises(Invalid, match=r"b\.json: extends: goes in a circle: child → a → b → a"):
+    with pytest.raises(Invalid, match=r"b\.json: extends: is a cycle: child → a → b → a"):
         load_definition(child_of("a"), workspace=tmp_path)
 
 
@@ -318,14 +318,18 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     [
         ("f.json", '{"id": "f",\n "phases": }', "2:12: not valid JSON: expecting value"),
         ("f.json", "", "1:1: not valid JSON: expecting value"),
-        ("f.json", '{"id": "f", "id": "g"}', "the key id stands twice in one object"),
-        ("f.json", '{"id": "f", "description": NaN}', "description: holds a number that is none"),
-        ("f.json", '{"id": "\\ud800"}', "id: holds a character that is not text"),
+        ("f.json", '{"id": "f", "id": "g"}', "the key id appears twice in one object"),
+        (
+            "f.json",
+            '{"id": "f", "description": NaN}',
+            "description: contains a value that is not a number",
+        ),
+        ("f.json", '{"id": "\\ud800"}', "id: contains an invalid character"),
         ("f.yaml", "id: f\nphases: }", "2:9: not valid YAML: while parsing"),
         ("f.yaml", "id: f\n\tphases: x", "2:1: not valid YAML: while scanning"),
         ("f.yaml", "", "a workflow must be an object"),
         ("f.yaml", "id: f\n---\nid: g\n", "2:1: not valid YAML: expected a single document"),
-        ("f.yaml", "id: f\nid: g\n", "2:1: the key id stands twice"),
+        ("f.yaml", "id: f\nid: g\n", "2:1: the key id appears twice"),
         ("f.yaml", "id: f\non: x\n", "2:1: a key must be text; put it in quotes"),
         ("f.yaml", "id: f\n1: x\n", "2:1: a key must be text; put it in quotes"),
         ("f.yaml", "id: f\n? [a]\n: x\n", "2:3: a key must be text; put it in quotes"),
@@ -335,7 +339,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         ("f.yaml", "id: !!bool maybe\n", "1:5: tags are not accepted"),
         ("f.yaml", "id: 0b_\n", "not valid YAML: "),
         ("f.yaml", "id: f\0", "not valid YAML: "),
-        ("f.yaml", "id: .inf", "id: holds a number that is none"),
+        ("f.yaml", "id: .inf", "id: contains a value that is not a number"),
         pytest.param("f.json", "[" * 100_000, "the file is nested too deeply", id="deep-json"),
         pytest.param("f.yaml", "[" * 100_000, "1:51: is nested too deeply", id="deep-yaml"),
         pytest.param("f.json", "9" * 5000, "not valid JSON: exceeds the limit", id="long-number"),

@@ -48,14 +48,14 @@ def making_a_pipe(**fields: object) -> f.Json:
 def test_only_an_ordinary_file_is_opened(tmp_path: Path, make: object) -> None:
     make(tmp_path / "odd")  # type: ignore[operator]
 
-    with pytest.raises(NotOrdinary, match="is no ordinary file"):
+    with pytest.raises(NotOrdinary, match="is not a regular file"):
         open_ordinary(tmp_path / "odd")
 
 
 def test_a_socket_is_not_opened(a_socket: Path) -> None:
     with pytest.raises(NotOrdinary):
         open_ordinary(a_socket)
-    assert artifacts.read_named(a_socket.parent, "odd").note == "is no ordinary file"
+    assert artifacts.read_named(a_socket.parent, "odd").note == "is not a regular file"
 
 
 def test_a_file_that_is_not_there_is_not_there(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_pipe_that_a_response_names_holds_no_worker(tmp_path: Path) -> None:
 
     assert not run.revisions.exists()
     asked = f.pending(run)  # the specification is there and cannot be read
-    assert "is no ordinary file" in asked.prompt
+    assert "is not a regular file" in asked.prompt
     f.answered(run, "continue")
     assert briefing_of(tmp_path, "next")["context"]["spec"] is None
 
@@ -99,7 +99,7 @@ def test_a_pipe_is_no_evidence(tmp_path: Path, kind: str) -> None:
 
     run = f.started(f.workflow({"build": [step]}), tmp_path)
 
-    assert "odd is no file" in str(f.pending(run).context["errors"])
+    assert "odd is not a file" in str(f.pending(run).context["errors"])
 
 
 def test_a_pipe_that_was_there_before_holds_no_worker(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_pipe_that_was_there_before_holds_no_worker(tmp_path: Path) -> None:
 
     run = f.started(f.workflow({"build": [step]}), tmp_path)
 
-    assert "odd is no file" in str(f.pending(run).context["errors"])
+    assert "odd is not a file" in str(f.pending(run).context["errors"])
 
 
 def test_a_pipe_as_the_document_of_a_hook_holds_no_worker(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_what_a_step_sets_up_in_the_repository_does_not_see_the_data(
     (run.folder / "readme.md").write_text("An ape.\n")
     cancelled(run)
 
-    assert workspaces.discard(f.fresh(run)).startswith("it holds changes")
+    assert workspaces.discard(f.fresh(run)).startswith("it has uncommitted changes")
     seen = Path(f"{spy}.seen")
     assert not seen.exists() or "top secret" not in seen.read_text()
 
@@ -215,8 +215,8 @@ def branch_in_the_way(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (no_repository, "app is not in a git repository, so no worktree can be made of it"),
-        (no_commit, "app has no commit to make a worktree from"),
+        (no_repository, "app is not in a git repository, so it can't have worktrees"),
+        (no_commit, "app has no commit to create a worktree from"),
         (branch_in_the_way, "the branch faber of .*app must be renamed first"),
     ],
 )
@@ -236,7 +236,7 @@ def test_where_no_worktree_can_be_made_nothing_is_started(
 def test_a_base_branch_that_is_gone_is_told_before_the_start(repository: Path) -> None:
     Project.objects.create(name="Acme/App", base_branch="gone")
 
-    with pytest.raises(Invalid, match="app has no branch gone to make a worktree from"):
+    with pytest.raises(Invalid, match="app has no branch gone to create a worktree from"):
         start(repository)
 
 
@@ -248,7 +248,7 @@ def test_a_repository_that_is_gone_when_the_step_begins_is_a_failure_to_answer(
 
     run = f.work(run)
     assert f.pending(run).type == "error_resolution"
-    assert "No worktree of" in str(f.pending(run).context)
+    assert "Could not create a worktree of" in str(f.pending(run).context)
     away.rename(repository)
 
     assert f.answered(run, "retry").state is RunStatus.AWAITING_FEEDBACK
@@ -310,7 +310,7 @@ def test_files_that_are_no_worktree_are_never_deleted(repository: Path) -> None:
 
     run = f.answered(run, "approve")
 
-    assert "is no worktree of" in str(f.pending(run).context)
+    assert "is no longer a worktree of" in str(f.pending(run).context)
     assert (run.folder / "made.txt").exists()
 
 
@@ -388,7 +388,7 @@ def test_changes_that_are_not_committed_keep_it_and_are_told(repository: Path) -
     sweep()
 
     assert (run.folder / "made.txt").exists()
-    why = "it holds changes that are not committed: made.txt"
+    why = "it has uncommitted changes: made.txt"
     assert f.fresh(run).worktree_kept == why
     with pytest.raises(Refused, match=f"The worktree is kept: {why}."):
         workspaces.remove(f.fresh(run))
@@ -405,7 +405,7 @@ def test_commits_on_no_branch_keep_it(repository: Path) -> None:
 
     work_off()
 
-    assert f.fresh(run).worktree_kept == "its last commits are on no branch"
+    assert f.fresh(run).worktree_kept == "its last commits are not on any branch"
 
 
 def test_the_sweep_removes_it_when_the_job_died(repository: Path) -> None:
@@ -441,7 +441,7 @@ def test_while_a_run_may_go_on_its_worktree_stays(repository: Path, status: RunS
     sweep()
 
     assert (run.folder / "made.txt").exists()
-    with pytest.raises(Refused, match="its worktree can go when it has ended"):
+    with pytest.raises(Refused, match="Its worktree can be removed once it has ended"):
         workspaces.remove(f.fresh(run))
 
 

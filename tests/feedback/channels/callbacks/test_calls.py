@@ -226,11 +226,11 @@ def test_the_same_question_with_the_same_key_is_called_back_once(
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
-        (500, "it answered 500"),
-        (404, "it answered 404"),
-        (301, "it answered 301; redirects are not followed"),
+        (500, "it returned 500"),
+        (404, "it returned 404"),
+        (301, "it returned 301; redirects are not followed"),
         (hang_up, "the connection failed"),
-        (nonsense, "is not HTTP"),
+        (nonsense, "is not valid HTTP"),
     ],
     ids=["500", "404", "301", "hangs up", "no HTTP"],
 )
@@ -277,7 +277,7 @@ def test_the_pauses_grow_and_end_after_about_a_day(agent: Program, receiver: Rec
     assert timedelta(hours=17) < sum(pauses, timedelta()) < timedelta(hours=28)
     hours = zip(pauses[5:], calls.PAUSES[5:], strict=True)
     assert any(abs(pause - plain) > plain / 100 for pause, plain in hours), "never to the minute"
-    assert (callback.delivered_at, callback.last_error) == (None, "it answered 503")
+    assert (callback.delivered_at, callback.last_error) == (None, "it returned 503")
     sweep()
     assert work_off() == 0
 
@@ -386,15 +386,15 @@ def test_a_promise_is_kept_once_whatever_comes_after(agent: Program, receiver: R
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://example.org/", "is no address"),
+        ("ftp://example.org/", "is not a URL"),
         ("http://127.0.0.1:8000/", "private or special"),
         ("https://localhost./", "private or special"),
         ("https://[::1]/", "private or special"),
         ("https://[::ffff:169.254.169.254]/latest/meta-data", "private or special"),
         ("https://2130706433/", "four decimal numbers"),
         ("https://0x7f.1/", "four decimal numbers"),
-        ("https://me:secret@example.org/", "holds a name or a password"),
-        ("http://9.9.9.9/", "must begin with https://"),
+        ("https://me:secret@example.org/", "must not contain a user name or password"),
+        ("http://9.9.9.9/", "must start with https://"),
         ("https://no.such.host.invalid/", "was not found"),
     ],
 )
@@ -482,7 +482,7 @@ def test_a_redirect_to_a_private_address_leads_nowhere(
 
         assert len(receiver.calls) == 1
         assert inside.calls == []
-    assert "it answered 307; redirects are not followed" in Callback.objects.get().last_error
+    assert "it returned 307; redirects are not followed" in Callback.objects.get().last_error
 
 
 def test_the_proxies_of_the_environment_are_not_asked(
@@ -542,7 +542,7 @@ def test_the_doctor_tells_why_a_program_was_not_called_and_calls_it(
 
     (finding,) = diagnosis.findings()
     assert finding.what == f"The program that asked {request_id} was not called back"
-    assert finding.cause == "it answered 503"
+    assert finding.cause == "it returned 503"
     assert finding.since is not None
 
     assert faber("doctor", "--fix").code == 0
@@ -554,9 +554,9 @@ def test_the_doctor_tells_why_a_program_was_not_called_and_calls_it(
 def test_the_doctor_calls_what_was_given_up(agent: Program, receiver: Receiver) -> None:
     f.answer(ask(agent, receiver.url), "confirm")
     OrmQ.objects.all().delete()
-    Callback.objects.update(is_due=False, attempts=calls.TRIES, last_error="it answered 500")
+    Callback.objects.update(is_due=False, attempts=calls.TRIES, last_error="it returned 500")
     (finding,) = diagnosis.findings()
-    assert "Nobody tries any more, after 10 calls" in finding.repair
+    assert "FABER gave up after 10 calls" in finding.repair
     receiver.faults = [500]
 
     diagnosis.repair([finding])

@@ -345,7 +345,7 @@ def test_the_status_tells_where_the_run_is_and_what_it_waits_for() -> None:
     assert "**At**: Architect → design-review" in body
     assert "**Progress**: 2 of 9 steps" in body
     assert f"**Waits for**: [{REQUEST.request_id}]({REQUEST.url}): Please review" in body
-    assert status_comment([]) == "No workflow run belongs to this issue."
+    assert status_comment([]) == "This issue has no workflow runs."
 
 
 def test_help_lists_every_command() -> None:
@@ -359,7 +359,7 @@ def test_the_reply_in_doubt_says_why_and_lists_what_is_accepted() -> None:
     one = forms_comment("“if” sets a condition.", [REQUEST])
     two = forms_comment("Which?", [REQUEST, replace(REQUEST, request_id="fr-20251206-ffffff")])
 
-    assert one.startswith("Nothing was done. “if” sets a condition.")
+    assert one.startswith("No action taken. “if” sets a condition.")
     assert "- `@faber resume approve`\n" in one
     assert "- `@faber resume request_changes` with what should change above it" in one
     assert two.count(f"`@faber resume approve --run {RUN}`") == 2

@@ -490,10 +490,10 @@ def test_who_may_not_write_is_told_once(
 
     assert f.fresh(run).status == "awaiting_feedback"
     (reply,) = replies(github)
-    assert f"{author} may not decide here" in reply
+    assert f"{author} needs write access to decide here" in reply
     assert InboundComment.objects.filter(state="refused").count() == 3
     site.force_login(users.create("vic", role=Role.VIEWER))
-    assert f"{author} may not decide here" in site.get("/audit/").content.decode()
+    assert f"{author} needs write access to decide here" in site.get("/audit/").content.decode()
 
 
 @pytest.mark.parametrize("where", ["setting", "project"])
@@ -545,7 +545,7 @@ def test_doubt_changes_nothing_and_is_answered_with_the_accepted_forms(
     assert f.fresh(run).status == "awaiting_feedback"
     assert not FeedbackResponse.objects.exists()
     (reply,) = replies(github)
-    assert reply.startswith("Nothing was done")
+    assert reply.startswith("No action taken")
     assert "To answer [fr-" in reply
 
 
@@ -661,10 +661,10 @@ def test_a_comment_cancels_for_operators_and_for_whoever_started_the_run(
     hear(site, github, "@faber cancel")
 
     if role is Role.OPERATOR or has_started:
-        assert "is cancelled" in replies(github)[0]
+        assert "was cancelled" in replies(github)[0]
         assert f.fresh(run).status == "cancelled"
     else:
-        assert "for operators and for whoever started the run" in replies(github)[0]
+        assert "operators and the person who started the run" in replies(github)[0]
         assert f.fresh(run).status == "awaiting_feedback"
 
 

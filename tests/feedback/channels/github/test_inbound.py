@@ -75,7 +75,7 @@ def test_a_login_that_merely_equals_an_accounts_name_passes_no_gate_of_theirs(
     hear(client, github, "@faber approve", author="rita")
 
     assert is_undecided(run)
-    assert "This request is for" in last_reply(github)
+    assert "can answer this request" in last_reply(github)
 
 
 def test_a_linked_login_passes_the_gates_of_its_account(github: FakeGitHub, client: Client) -> None:
@@ -103,7 +103,7 @@ def test_the_right_to_write_makes_nobody_a_member_of_a_group(
     hear(client, github, "@faber approve", author="octocat")
 
     assert is_undecided(run)
-    assert "This request is for" in last_reply(github)
+    assert "can answer this request" in last_reply(github)
 
 
 def test_a_linked_login_does_not_pass_for_an_account_of_its_own_name(
@@ -213,7 +213,7 @@ def test_the_rights_of_whoever_took_over_a_login_are_not_its_authors(
     work_off()
 
     assert is_undecided(run)
-    assert "may not decide here" in last_reply(github)
+    assert "needs write access to decide here" in last_reply(github)
 
 
 # A name takes away
@@ -261,7 +261,7 @@ def test_one_person_with_two_logins_and_an_account_fills_a_quorum_once(
 
     hear(client, github, "@faber approve", author="octocat")
     hear(client, github, "@faber approve", author="zoe")
-    assert "You have answered this already" in last_reply(github)
+    assert "You have already answered" in last_reply(github)
     client.force_login(rita)
     client.post(f"/requests/{f.pending(run).request_id}/", {"response": "approve"})
 
@@ -298,7 +298,7 @@ def test_an_approval_of_a_file_that_changed_is_asked_again_on_the_issue(
     assert f"**Asked again**: {told} Please answer [{again.request_id}]" in first
     assert "## Feedback Requested" in second
     assert told in second
-    assert f"the run does not go on: {told} Please answer [{again.request_id}]" in last_reply(
+    assert f"the run did not resume: {told} Please answer [{again.request_id}]" in last_reply(
         github
     )
 

@@ -105,7 +105,7 @@ def test_a_payload_that_names_another_author_decides_nothing(
 
     assert is_undecided(run)
     assert InboundComment.objects.get().author == "stranger"
-    assert "stranger may not decide here" in replies(github)[0]
+    assert "stranger needs write access to decide here" in replies(github)[0]
 
 
 def test_a_payload_with_another_text_decides_nothing(
@@ -155,7 +155,7 @@ def test_a_payload_cannot_make_an_old_comment_new(
     arrive(client, github, said, created_at="2999-01-01T00:00:00Z")
 
     assert is_undecided(run)
-    assert "older than the question" in replies(github)[0]
+    assert "older than the request" in replies(github)[0]
 
 
 def test_a_comment_of_another_repository_is_not_taken_for_one_of_ours(
@@ -261,7 +261,7 @@ def test_an_edit_of_somebody_who_may_not_decide_gets_the_usual_reply(
 
     arrive(client, github, said)
 
-    assert "stranger may not decide here" in replies(github)[0]
+    assert "stranger needs write access to decide here" in replies(github)[0]
 
 
 def test_an_edit_after_it_was_acted_on_changes_nothing(

@@ -403,7 +403,7 @@ def test_nothing_of_it_is_executed_here(sync: Sync) -> None:
     assert not StepAttempt.objects.exists()
     resumed = faber("resume", RUN_ID)
     assert resumed.code == 7
-    assert "Another FABER executes this run" in resumed.err
+    assert "Another FABER site executes this run" in resumed.err
     assert faber("cancel", RUN_ID, "--reason", "x").code == 7
     with pytest.raises(Refused, match="Another FABER"):
         engine.resume_stopped(the_run().pk, f.STARTER)
@@ -467,7 +467,7 @@ def test_what_changes_between_look_and_write_is_not_written_over(
     monkeypatch.setattr(write_back, "write", overtaken_first)
     looked(sync)
 
-    assert "the run asks fr-20251206-bbbbbb by now" in sync.done.too_late[ASKED]
+    assert "the run now asks fr-20251206-bbbbbb" in sync.done.too_late[ASKED]
     assert state_of(folder)["status"] == "awaiting_feedback"
     assert not any("feedback_received" in name for name in told(folder))
     statuses = dict(FeedbackRequest.objects.values_list("request_id", "status"))
@@ -623,9 +623,9 @@ def test_the_page_says_that_the_answer_waits_for_sync(
     written = client.get(f"/requests/{ASKED}/").content.decode()
     run_page = client.get(f"/runs/{RUN_ID}/").content.decode()
 
-    assert "waits for <code>faber sync</code>" in waiting
+    assert "run <code>faber sync</code>" in waiting
     assert "Written to the run’s directory" in written
-    assert "Another FABER executes this run" in run_page
+    assert "Another FABER site executes this run" in run_page
     assert "Cancel run" not in run_page
 
 

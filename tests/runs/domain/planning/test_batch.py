@@ -156,7 +156,7 @@ def test_a_prompt_before_all_have_stopped_says_so() -> None:
         "- 1 completed successfully",
         "- 1 cancelled",
         "- 1 in progress",
-        "- 1 waiting for their turn",
+        "- 1 queued",
     ]
 
 
@@ -200,8 +200,8 @@ def test_work_ids_are_listed_as_people_do(text: str, ids: tuple[str, ...]) -> No
 @pytest.mark.parametrize(
     ("ids", "problem"),
     [
-        (("1", "2", "1"), "1 is there 2 times"),
-        ((), "name at least one"),
+        (("1", "2", "1"), "1 is listed 2 times"),
+        ((), "give at least one"),
         (tuple(map(str, range(1001))), "1001 are too many"),
     ],
 )

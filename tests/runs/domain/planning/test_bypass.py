@@ -47,7 +47,7 @@ def test_a_phase_alone_leaves_out_every_other_gate() -> None:
     found = left_out(gated(), phases=("release",))
 
     assert found.gates == ("architect:spec", "build:drop", "build:make", "build:tell")
-    assert str(found) == "leaves out architect:spec, build:drop, build:make, build:tell"
+    assert str(found) == "skips the gates architect:spec, build:drop, build:make, build:tell"
 
 
 def test_a_step_alone_leaves_out_the_gates_around_it() -> None:

@@ -97,7 +97,7 @@ def test_a_step_reported_twice_is_a_claim() -> None:
 )
 def test_all_done_before_the_last_step_is_a_claim(said: dict[str, object]) -> None:
     (claim,) = claims(said)
-    assert claim.startswith("says that the whole workflow is done")
+    assert claim.startswith("claims that the whole workflow is done")
     assert not claims(said, at=SHIP)
 
 
@@ -118,8 +118,8 @@ def test_what_is_handed_back_as_the_result_of_an_unknown_status_is_looked_throug
     said = claims({"status": "completed", "all_done": True, "step": "ship"})
 
     assert said == [
-        "says that the whole workflow is done (details.raw.status)",
-        "says that the whole workflow is done (details.raw.all_done)",
+        "claims that the whole workflow is done (details.raw.status)",
+        "claims that the whole workflow is done (details.raw.all_done)",
         "reports the step release:ship (details.raw.step)",
     ]
 

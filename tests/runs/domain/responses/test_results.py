@@ -113,11 +113,14 @@ def test_the_published_examples_are_valid_and_come_back_word_for_word(
 @pytest.mark.parametrize(
     ("document", "error"),
     [
-        (None, "no valid result object came back, only null"),
-        ([], "no valid result object came back, only []"),
-        ("Done", 'no valid result object came back, only "Done"'),
-        (True, "no valid result object came back, only true"),
-        ({"details": {1, 2}}, "no valid result object came back: Object of type set is not JSON"),
+        (None, "no valid result object was returned, only null"),
+        ([], "no valid result object was returned, only []"),
+        ("Done", 'no valid result object was returned, only "Done"'),
+        (True, "no valid result object was returned, only true"),
+        (
+            {"details": {1, 2}},
+            "no valid result object was returned: Object of type set is not JSON",
+        ),
         ({"message": "x"}, "status: is missing; it must be one of success, warning, failure, pend"),
         (done(status="unknown"), 'status: "unknown" is not one of success, warning, failure, pend'),
         (done(status="completed"), 'status: "completed" is not one of'),
@@ -135,14 +138,14 @@ def test_the_published_examples_are_valid_and_come_back_word_for_word(
         (done(warnings=["x", 3]), "warnings[1]: must be a string, or an object with text, not 3"),
         (done(errors=[{"message": "x"}]), "errors[0]: must be a string, or an object with text"),
         (done(suggested_fixes=[{"text": "x"}]), "suggested_fixes[0]: must be a string, or an ob"),
-        (pending(), "pending_input: no questions were presented"),
-        (pending(questions=[]), "pending_input: no questions were presented"),
-        (pending(questions_presented=False), "pending_input: no questions were presented"),
-        (pending(questions_presented="yes"), "pending_input: no questions were presented"),
-        ({"status": "pending_input", "message": "Asked."}, "pending_input: no questions were pres"),
-        (pending(questions="Which?"), "pending_input: no questions were presented"),
-        (pending(questions=[" "]), "pending_input.questions[0]: must ask something"),
-        (pending(questions=[{"id": "db"}]), "pending_input.questions[0]: must ask something"),
+        (pending(), "pending_input: no questions"),
+        (pending(questions=[]), "pending_input: no questions"),
+        (pending(questions_presented=False), "pending_input: no questions"),
+        (pending(questions_presented="yes"), "pending_input: no questions"),
+        ({"status": "pending_input", "message": "Asked."}, "pending_input: no questions"),
+        (pending(questions="Which?"), "pending_input: no questions"),
+        (pending(questions=[" "]), "pending_input.questions[0]: must not be empty"),
+        (pending(questions=[{"id": "db"}]), "pending_input.questions[0]: must not be empty"),
         (pending(questions=[7]), "pending_input.questions[0].question: must be a string, not 7"),
         (
             pending(questions=["A?", {"question": "B?", "options": "x"}]),
@@ -160,7 +163,10 @@ def test_the_published_examples_are_valid_and_come_back_word_for_word(
         ({"result": "x"}, "status: is missing"),
         ({"success": True, "details": [1]}, "details: must be an object, not [1]"),
         ({"success": True, "errors": "A", "error": "B"}, 'errors: must be a list, not "A"'),
-        (done(details={"a": nested(150)}), "no valid result object came back: it is nested too d"),
+        (
+            done(details={"a": nested(150)}),
+            "no valid result object was returned: it is nested too d",
+        ),
     ],
 )
 def test_what_cannot_be_acted_on_is_invalid_and_fails_the_step(
@@ -172,7 +178,7 @@ def test_what_cannot_be_acted_on_is_invalid_and_fails_the_step(
     assert str(checked.errors[0]).startswith(error)
     assert checked.result is None
     assert result.status is ResultStatus.FAILURE
-    assert result.message == "The step build:implement handed back no valid result."
+    assert result.message == "The step build:implement returned no valid result."
     assert result.errors[0].startswith(f"build:implement: {error}")
 
 
@@ -188,7 +194,7 @@ def test_what_is_not_json_is_not_kept() -> None:
 @pytest.mark.parametrize(
     ("document", "error"),
     [
-        (done(extra_field=1), "extra_field: is unknown; what is your own goes in details"),
+        (done(extra_field=1), "extra_field: is unknown; put your own fields in details"),
         (done(message="x" * 501), "message: has 501 characters, more than 500"),
         (done(error_analysis="x" * 2001), "error_analysis: has 2001 characters, more than 2000"),
         (done(warning_analysis="x" * 2001), "warning_analysis: has 2001 characters, more than"),
@@ -237,10 +243,10 @@ def test_a_missing_message_is_a_warning_and_a_note(message: str) -> None:
     if message == "absent":
         del document["message"]
 
-    assert warnings_of(document) == ["message: is missing; say in a sentence what happened"]
+    assert warnings_of(document) == ["message: is missing; describe what happened in one sentence"]
     result = read_response(document, step=STEP)
     assert (result.status, result.message, result.warnings) == ("success", "(no message)", ())
-    assert result.notes == ("message: is missing; say in a sentence what happened",)
+    assert result.notes == ("message: is missing; describe what happened in one sentence",)
 
 
 def test_a_long_message_is_kept_whole() -> None:
@@ -254,7 +260,7 @@ def test_a_message_beyond_all_bounds_says_how_much_of_it_was_cut() -> None:
     endless = "x" * 1_234_567
     result = read_response(done(message=endless, details={"a": 1}), step=STEP)
 
-    assert result.message.endswith("xxx… (1,214,627 more characters were cut)")
+    assert result.message.endswith("xxx… (1,214,627 more characters omitted)")
     assert result.message.count("x") == 1_234_567 - 1_214_627
     assert result.details == {"a": 1, "message": endless}
     assert read_response(to_json(result), step=STEP).message == result.message
@@ -265,7 +271,9 @@ def test_a_failure_that_names_no_error_gets_one(errors: dict[str, object]) -> No
     document = {"status": "failure", "message": "Broke.", **errors}
 
     assert warnings_of(document) == ["errors: is empty, but the status is failure"]
-    assert read_response(document, step=STEP).errors == ("The step failed and did not say why.",)
+    assert read_response(document, step=STEP).errors == (
+        "The step failed without giving a reason.",
+    )
 
 
 @pytest.mark.parametrize("warnings", [{}, {"warnings": []}])
@@ -274,7 +282,7 @@ def test_a_warning_that_names_no_warning_gets_one(warnings: dict[str, object]) -
 
     assert warnings_of(document) == ["warnings: is empty, but the status is warning"]
     result = read_response(document, step=STEP)
-    assert result.warnings == ("The step gave a warning and did not say of what.",)
+    assert result.warnings == ("The step reported a warning without details.",)
 
 
 def test_an_empty_error_is_left_out() -> None:

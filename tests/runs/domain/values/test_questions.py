@@ -132,7 +132,7 @@ def test_a_selection_continues_with_what_was_chosen_unless_the_name_means_someth
 
 
 def test_an_option_of_another_type_must_say_its_action() -> None:
-    with pytest.raises(ValueError, match="which action"):
+    with pytest.raises(ValueError, match="needs an action"):
         make_option(FeedbackType.APPROVAL, "later")
 
     later = make_option(FeedbackType.APPROVAL, "later", action=Action.SKIP)

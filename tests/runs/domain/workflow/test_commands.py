@@ -189,7 +189,7 @@ def test_a_value_that_would_be_an_option_is_refused(value: str) -> None:
     ((name, why),) = refused(["git", "fetch", "origin", "{target}"], {"target": value})
 
     assert name == "target"
-    assert why == f"{value!r} begins with -, so a command would take it as an option"
+    assert why == f"{value!r} starts with -, so a command would read it as an option"
 
 
 @pytest.mark.parametrize(

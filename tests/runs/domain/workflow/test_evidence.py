@@ -102,7 +102,7 @@ def test_a_success_that_lacks_evidence_is_a_failure_with_a_sentence_for_each_pie
     )
     gone = [
         Checked(
-            kind="file", wanted=name, standing=EvidenceStatus.MISSING, words=f"{name} is not there."
+            kind="file", wanted=name, standing=EvidenceStatus.MISSING, words=f"{name} not found."
         )
         for name in ("a", "b")
     ]
@@ -111,9 +111,9 @@ def test_a_success_that_lacks_evidence_is_a_failure_with_a_sentence_for_each_pie
 
     assert refused is not None
     assert refused.status is ResultStatus.FAILURE
-    assert refused.errors == ("a is not there.", "b is not there.")
+    assert refused.errors == ("a not found.", "b not found.")
     assert refused.message == (
-        "build:make says it is done, but its evidence is missing: a is not there. (1 more)"
+        "build:make reported success, but evidence is missing: a not found. (1 more)"
     )
     assert refused.details["claimed"] == {
         "status": "success",

@@ -537,7 +537,7 @@ def test_a_step_of_a_disabled_phase_cannot_be_chosen() -> None:
 
 def test_phases_and_a_step_cannot_be_chosen_together() -> None:
     assert problems(CORE, phases=["build"], step="core-merge-pr") == [
-        "phases: choose phases or one step, not both"
+        "phases: choose phases or a step, not both"
     ]
 
 

@@ -270,11 +270,11 @@ def test_every_problem_of_a_document_is_listed_at_once() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (date(2026, 1, 1), "description: holds a date, which JSON does not have"),
-        (float("nan"), "description: holds a number that is none"),
-        ("\ud800", "description: holds a character that is not text"),
-        ("a\0b", "description: holds a character that is not text"),
-        (2**65, "description: holds a number that is too large"),
+        (date(2026, 1, 1), "description: contains a date, which JSON does not support"),
+        (float("nan"), "description: contains a value that is not a number"),
+        ("\ud800", "description: contains an invalid character"),
+        ("a\0b", "description: contains an invalid character"),
+        (2**65, "description: contains a number that is too large"),
         ({1: "x"}, "description: the key 1 must be a string"),
     ],
 )
@@ -324,15 +324,15 @@ def test_a_step_has_one_way_to_execute(step: dict[str, object]) -> None:
 )
 def test_a_step_with_two_ways_to_execute_is_refused(step: dict[str, object], ways: str) -> None:
     assert problems(step_alone(id="a", **step)) == [
-        f"phases.build.steps[0]: has more than one way to execute: {ways}"
+        f"phases.build.steps[0]: has more than one thing to execute: {ways}"
     ]
 
 
 @pytest.mark.parametrize("step", [{}, {"remote": False}, {"prompt": "  "}, {"description": ""}])
 def test_a_step_without_a_way_to_execute_is_refused(step: dict[str, object]) -> None:
     assert problems(step_alone(id="a", **step)) == [
-        "phases.build.steps[0]: has no way to execute;"
-        " give it run, prompt, command, skill, python or remote: true"
+        "phases.build.steps[0]: has nothing to execute;"
+        " add run, prompt, command, skill, python or remote: true"
     ]
 
 
@@ -342,8 +342,7 @@ def test_a_step_with_only_a_description_is_given_to_the_agent() -> None:
     assert read_step(read).prompt == "Write it."
     assert read_step(read).config == {"x": 1}
     assert list(map(str, read.warnings)) == [
-        "phases.build.steps[0]: has no way to execute;"
-        " its description is given to the agent as prompt"
+        "phases.build.steps[0]: has nothing to execute; its description becomes the agent's prompt"
     ]
 
 
@@ -421,7 +420,7 @@ def test_an_option_whose_action_cannot_be_known_is_refused() -> None:
     document = workflow_with(requires_approval=True, options=["approve", "maybe"])
 
     assert problems(document) == [
-        "phases.build.steps[0].options[1]: say which action the option 'maybe' takes"
+        "phases.build.steps[0].options[1]: the option 'maybe' needs an action"
         " (continue, revise, retry, skip, abort, answer)"
     ]
 

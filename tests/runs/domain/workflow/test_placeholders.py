@@ -53,15 +53,15 @@ def test_each_unknown_placeholder_is_one_error_with_its_place_and_what_is_known(
     _, errors = fill_arguments(arguments, {"work_id": "123", "target": "x"})
 
     assert errors == (
-        "The argument env needs {target_env}, which is not known here; known: target, work_id.",
-        "The argument tag[0] needs {app_version}, which is not known here; known: target, work_id.",
+        "The argument env needs {target_env}, which is unknown. Available: target, work_id.",
+        "The argument tag[0] needs {app_version}, which is unknown. Available: target, work_id.",
     )
 
 
 def test_a_name_missing_in_two_arguments_is_one_error() -> None:
     _, errors = fill_arguments({"a": "{x} {x}", "b": {"c": "{x}"}}, {})
 
-    assert errors == ("The argument a needs {x}, which is not known here; known: nothing.",)
+    assert errors == ("The argument a needs {x}, which is unknown. Available: nothing.",)
 
 
 def test_a_null_that_is_known_is_no_error() -> None:

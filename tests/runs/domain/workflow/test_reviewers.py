@@ -43,7 +43,7 @@ def test_an_unknown_group_is_told() -> None:
 
 def test_an_empty_list_names_nobody() -> None:
     assert told(plan_of([])) == [
-        "phases.build.steps[0].reviewers: names nobody; leave it out, or say who decides"
+        "phases.build.steps[0].reviewers: is empty. Remove it or name reviewers"
     ]
 
 

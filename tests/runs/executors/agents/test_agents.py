@@ -123,7 +123,7 @@ def test_claude_begins_anew_when_it_does_not_know_the_session(
     outcome = run(order(tmp_path, session=NOBODY), watcher=listener)
 
     (call,) = agents.calls
-    note = f"refused the session {NOBODY}, so the step was begun in a new one."
+    note = f"refused the session {NOBODY}, so the step started a new one."
     assert outcome.result.status is ResultStatus.SUCCESS
     assert note in outcome.result.notes[-1]
     assert note in outcome.stderr
@@ -261,7 +261,7 @@ def test_an_answer_without_a_response_is_a_failure_that_says_so(
 
     outcome = run(order(tmp_path))
 
-    assert outcome.result.message.startswith("The agent must end with a skill response in JSON")
+    assert outcome.result.message.startswith("The agent must end with a JSON skill response")
     assert outcome.result.details["words"] == "I think it is done."
     assert outcome.session  # it can be asked on
 
@@ -295,7 +295,7 @@ def test_a_failure_says_which_tools_were_refused(agents: FakeAgents, tmp_path: P
 
     outcome = run(order(tmp_path))
 
-    assert outcome.result.suggested_fixes == ("Allow the agent what it was refused: Bash, Edit.",)
+    assert outcome.result.suggested_fixes == ("Allow the agent these tools: Bash, Edit.",)
 
 
 def test_numbers_that_are_none_are_not_kept(agents: FakeAgents, tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_codex_without_a_response_is_a_failure_that_says_so(
 
     message = run(order(tmp_path), *CODEX).result.message
 
-    assert message.startswith("The agent must end with a skill response in JSON")
+    assert message.startswith("The agent must end with a JSON skill response")
 
 
 # Which agent
@@ -495,8 +495,11 @@ def test_a_program_in_the_workspace_is_looked_for_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rules", "sentence"),
     [
-        (Rules(), "No agent is set up: FABER_AGENT_COMMAND is empty."),
-        (Rules(project_agent="no 'end"), "the project's agent cannot be read: No closing quot"),
+        (Rules(), "No agent configured: FABER_AGENT_COMMAND is empty. Set it to a command."),
+        (
+            Rules(project_agent="no 'end"),
+            "the project's agent is not a valid command: No closing quot",
+        ),
     ],
 )
 def test_without_an_agent_that_can_be_read_that_is_said(

@@ -287,7 +287,7 @@ def test_a_run_that_left_its_plan_says_so(client: Client, run: Run) -> None:
 
     assert "Deviated from plan" in shown
     assert "<strong>missing</strong>: frame:one" in shown
-    assert "planned, and never completed" in shown
+    assert "planned but never completed" in shown
 
 
 @pytest.mark.usefixtures("reviewer")
@@ -604,7 +604,7 @@ def test_cancelling_needs_a_reason(client: Client, run: Run) -> None:
     response = client.post(address(run, "cancel/"), {"reason": " "})
 
     assert response.status_code == 422
-    assert "Say why the run is cancelled." in text(response)
+    assert "Enter a reason." in text(response)
     assert "<details open>" in text(response)
     assert f.fresh(run).status == "awaiting_feedback"
 
@@ -638,7 +638,7 @@ def test_who_only_reviews_may_not_steer(client: Client, run: Run) -> None:
         response = client.post(address(run, verb), {"reason": "because"})
 
         assert response.status_code == 403
-        assert "for operators and for whoever started the run" in text(response)
+        assert "operators and the person who started the run" in text(response)
     assert "Run again" not in text(client.get(address(run)))
     assert f.fresh(run).last_event_id == run.last_event_id
 
@@ -683,7 +683,7 @@ def test_a_run_whose_workspace_is_gone_is_not_run_again(client: Client, tmp_path
     response = client.post(address(run, "rerun/"))
 
     assert response.status_code == 409
-    assert "is gone" in text(response)
+    assert "no longer exists" in text(response)
     assert f'href="{address(run)}"' in text(response)
 
 
@@ -754,4 +754,4 @@ def test_a_file_that_is_missing_is_named_at_its_step(client: Client, tmp_path: P
     run = f.started(f.workflow({"build": [f.step("make", artifact="gone.md")]}), tmp_path)
 
     assert run.status == "completed"
-    assert "gone.md is missing: the workspace has no such file." in text(client.get(address(run)))
+    assert "gone.md is missing from the workspace." in text(client.get(address(run)))

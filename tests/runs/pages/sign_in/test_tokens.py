@@ -82,9 +82,9 @@ def test_the_page_tells_in_words_what_a_token_may_and_how_long(client: Client, r
     working, _, ended = page.partition('<details class="ended"')
     shown = " ".join(re.sub(r"<[^>]+>", " ", working).split())
 
-    assert "laptop Agent Asks, waits, reads and executes remote steps; never answers." in shown
+    assert "laptop Agent Can ask, wait, read and execute remote steps; can&#x27;t answer." in shown
     assert f"Last used 3 h ago Expires {ends:%-d %b %Y} , in 30 days" in shown
-    assert "ci Reviewer What an agent may, and as you answers and starts runs." in shown
+    assert "ci Reviewer Same as agent, and can answer and start runs as you." in shown
     assert "Never used No expiry" in shown
     assert "old" not in re.findall(r"<strong>(.*?)</strong>", working)
     assert "1 expired or revoked" in ended

@@ -235,7 +235,7 @@ def test_pressing_the_button_signs_in_once(client: Client, rita: User) -> None:
     assert (first.status_code, first["Location"]) == (303, "/")
     assert is_signed_in(client)
     assert second.status_code == 410
-    assert "was used already" in second.content.decode()
+    assert "was already used" in second.content.decode()
 
 
 def test_a_link_may_lead_to_a_page_of_this_site_and_to_no_other(client: Client, rita: User) -> None:
@@ -249,7 +249,7 @@ def test_a_bad_link_is_gone_with_a_sentence(client: Client, method: str) -> None
     response = getattr(client, method)("/login/link/nonsense/")
 
     assert response.status_code == 410
-    assert "This sign-in link is not valid any more." in unescape(response.content.decode())
+    assert "This sign-in link has expired." in unescape(response.content.decode())
 
 
 def test_a_link_of_a_closed_account_is_gone(client: Client, rita: User) -> None:

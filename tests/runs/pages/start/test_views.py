@@ -77,13 +77,13 @@ def test_several_start_a_batch(project: Project, client: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "said"),
     [
-        ({"work_ids": "1,2,1"}, 422, "1 is there 2 times"),
+        ({"work_ids": "1,2,1"}, 422, "1 is listed 2 times"),
         ({"work_ids": "a/b"}, 422, "is not a work id"),
         ({"work_ids": "-a"}, 422, "beginning with a letter or digit"),
         ({"work_ids": "1,--b"}, 422, "beginning with a letter or digit"),
         ({"workflow": "nothing"}, 404, "There is no workflow nothing"),
-        ({"workflow": "/etc/small.yaml"}, 422, "Only operators start a workflow from a file"),
-        ({"project": ""}, 422, "Choose a project that has a folder"),
+        ({"workflow": "/etc/small.yaml"}, 422, "Only operators can start a workflow from a file"),
+        ({"project": ""}, 422, "Select a project with a folder"),
         ({"project": "Other/App"}, 422, "Select a valid choice"),
         ({"autonomy": "wild"}, 422, "Select a valid choice"),
         ({"concurrency": "0"}, 422, "greater than or equal to 1"),
@@ -185,7 +185,7 @@ def test_a_start_without_a_workflow_is_refused(project: Project, client: Client)
     response = client.post("/start/", wanted(project, workflow=""))
 
     assert response.status_code == 422
-    assert "Choose a workflow." in response.content.decode()
+    assert "Select a workflow." in response.content.decode()
 
 
 def test_a_target_goes_along(project: Project, client: Client) -> None:
