@@ -89,7 +89,7 @@ def test_what_cannot_be_told_is_refused_with_its_place(
 def test_a_run_that_has_ended_takes_no_more(run: Run) -> None:
     ended = f.answered(run, "reject")
 
-    with pytest.raises(Refused, match="The run is cancelled. No more events"):
+    with pytest.raises(Refused, match=r"The run is cancelled\. No more events"):
         add(ended)
 
 
