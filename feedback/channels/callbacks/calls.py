@@ -60,7 +60,7 @@ def call(callback_pk: int) -> None:
     elif status == HTTPStatus.GONE:
         _stop(callback, "it returned 410 Gone, so FABER stopped calling it")
     else:
-        _put_off(callback, f"it answered {status}{redirect_told(status)}")
+        _put_off(callback, f"it returned {status}{redirect_told(status)}")
 
 
 def call_now(callback_pk: int) -> None:

@@ -69,7 +69,7 @@ def send(notice_pk: int) -> None:
         return
     receiver = receivers.find(notice)
     if receiver is None:
-        _drop(notice, "nobody wants notices there any more")
+        _drop(notice, "notices to this receiver are off")
     elif why := _needless(notice):
         _drop(notice, why)
     elif (quiet := _quiet_until(notice)) > clock.now():

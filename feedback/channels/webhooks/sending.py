@@ -37,7 +37,7 @@ _LONGEST_REST = timedelta(minutes=15)
 _PATIENCE = timedelta(seconds=30)
 # What was delivered or given up is kept so long for people to look at.
 KEPT = timedelta(days=30)
-_SWITCHED_OFF = "it answered 410: nobody wants deliveries there any more"
+_SWITCHED_OFF = "it returned 410 Gone, so FABER stopped sending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def _posted(delivery: WebhookDelivery) -> Tried:
         if code == HTTPStatus.GONE:
             why = _SWITCHED_OFF
         elif not 200 <= code < 300:
-            why = f"it answered {code}{redirect_told(code)}"
+            why = f"it returned {code}{redirect_told(code)}"
     return Tried(code=code, why=why, took_ms=round((time.monotonic() - began) * 1000))
 
 

@@ -45,8 +45,8 @@ def test_a_webhook_is_added_with_a_secret_that_is_shown_once() -> None:
     [
         ("http://10.0.0.1/", "private or special"),
         ("https://[::1]/", "private or special"),
-        ("ftp://example.org/", "is no address"),
-        ("http://9.9.9.9/", "must begin with https://"),
+        ("ftp://example.org/", "is not a URL"),
+        ("http://9.9.9.9/", "must start with https://"),
     ],
 )
 def test_an_address_that_will_not_be_called_is_refused(url: str, told: str) -> None:
@@ -91,7 +91,7 @@ def test_deliveries_are_listed_and_sent_again() -> None:
 
     assert [each["event"] for each in listed] == ["request.opened", "run.started"]
     assert (listed[1]["about"], listed[1]["state"]) == (run.run_id, "waiting")
-    WebhookDelivery.objects.update(is_due=False, last_error="it answered 500", attempts=10)
+    WebhookDelivery.objects.update(is_due=False, last_error="it returned 500", attempts=10)
     assert "given up" in faber("webhook", "deliveries").out
 
     done = json.loads(faber("webhook", "redeliver", listed[0]["id"], "--json").out)

@@ -166,7 +166,7 @@ def test_a_changed_file_that_is_no_text_or_not_changed_cannot_be_edited(
     code: FeedbackRequest,
 ) -> None:
     for path in ("picture.bin", "app.py", "../app.py"):
-        with pytest.raises(InvalidAnswer, match="Files to edit: the changed files"):
+        with pytest.raises(InvalidAnswer, match="Editable files: the changed files"):
             approve(code, Edit(path=path, content="x"))
 
 

@@ -65,11 +65,11 @@ def test_deliveries_are_shown_and_sent_again(operator: Client) -> None:
     WebhookEndpoint.objects.update(events=["run.started"])
     run = f.start(f.five_steps())
     WebhookDelivery.objects.update(
-        is_due=False, attempts=10, response_code=503, took_ms=37, last_error="it answered 503"
+        is_due=False, attempts=10, response_code=503, took_ms=37, last_error="it returned 503"
     )
 
     shown = operator.get(f"/webhooks/{webhook}/").content.decode()
-    for part in (run.run_id, "Given up", "HTTP 503", "37 ms", "10 attempts", "It answered 503."):
+    for part in (run.run_id, "Given up", "HTTP 503", "37 ms", "10 attempts", "It returned 503."):
         assert part in shown
     delivery = WebhookDelivery.objects.get()
     again = operator.post(f"/webhooks/deliveries/{delivery}/redeliver/")

@@ -63,7 +63,7 @@ def test_two_packages_are_compared(run: Run) -> None:
     assert answer.code == 0
     assert [" ".join(line.split()) for line in answer.lines[:4]] == [
         "SOURCE PACKAGE 1 PACKAGE 2 CONTENT",
-        "state ok, 1.2 KB ok, 1.2 KB equal",
+        "state ok, 1.2 KB ok, 1.2 KB unchanged",
         "spec ok, 24 bytes ok, 25 bytes changed",
         "issue off timeout changed",
     ]

@@ -94,11 +94,11 @@ def test_for_a_day_after_a_rotation_both_secrets_fit(
 @pytest.mark.parametrize(
     ("fault", "cause", "code"),
     [
-        (500, "it answered 500", 500),
-        (404, "it answered 404", 404),
-        (301, "it answered 301; redirects are not followed", 301),
+        (500, "it returned 500", 500),
+        (404, "it returned 404", 404),
+        (301, "it returned 301; redirects are not followed", 301),
         (hang_up, "the connection failed", None),
-        (nonsense, "is not HTTP", None),
+        (nonsense, "is not valid HTTP", None),
     ],
     ids=["500", "404", "301", "hangs up", "no HTTP"],
 )
@@ -134,7 +134,7 @@ def test_the_pauses_grow_and_end_after_about_a_day(receiver: Receiver) -> None:
     assert len(receiver.calls) == TRIES
     assert pauses == sorted(pauses)
     assert timedelta(hours=17) < sum(pauses, timedelta()) < timedelta(hours=28)
-    assert delivery.last_error == "it answered 503"
+    assert delivery.last_error == "it returned 503"
     sweep()
     assert work_off() == 0
 
@@ -257,7 +257,7 @@ def test_a_receiver_that_hangs_is_cut_off(
     work_off()
     released.set()
 
-    assert WebhookDelivery.objects.get().last_error == "it did not answer in time"
+    assert WebhookDelivery.objects.get().last_error == "it timed out"
 
 
 def test_a_removed_webhook_is_not_called(receiver: Receiver, webhook: WebhookEndpoint) -> None:
@@ -309,7 +309,7 @@ def test_the_doctor_names_a_receiver_once_and_redelivers(receiver: Receiver) -> 
     (finding,) = diagnosis.findings()
     endpoint = WebhookEndpoint.objects.get()
     assert finding.what == f"Webhook {endpoint} to 127.0.0.1:{receiver.port} missed 2 events"
-    assert finding.cause == "it answered 404"
+    assert finding.cause == "it returned 404"
     assert finding.repair == "Redeliver now; FABER also retries by itself."
     assert "/answered" not in finding.what, "the path may hold a secret"
 

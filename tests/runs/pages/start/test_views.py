@@ -141,7 +141,7 @@ def test_the_page_begins_with_the_workflows_and_what_they_do(
     page = client.get("/start/").content.decode()
 
     assert page.index("<legend>Workflow</legend>") < page.index(">Project<")
-    assert "A small change from request to merge in a scratch repository" in page
+    assert "A small change in a scratch repository, from request to merge" in page
     assert re.search(r"5 steps,\s+1 decision\b", page)
     assert re.search(r'two <span class="tag" data-tone="care">Review</span>', page)
     assert re.search(r"Approval</span> before it starts", page)  # the demo's release
