@@ -247,7 +247,9 @@ class OverrideRequest(Sent):
     response: str | dict[str, Any]
     reason: str = Field(min_length=1, max_length=5000, description="On record with the decision.")
     comment: str = ""
-    seal: str = Field("", description="The seal you saw; refused as stale if the content changed since.")
+    seal: str = Field(
+        "", description="The seal you saw; refused as stale if the content changed since."
+    )
 
     model_config = ConfigDict(
         extra="forbid",
@@ -282,11 +284,10 @@ class GiveAnswer(Sent):
     edits: list[EditSent] = Field(
         [], description="With approve: your edited versions of the request's files."
     )
+    rule: RuleSent | None = Field(None, description="With always_allow, allow or deny of a tool.")
     seal: str = Field(
         "", description="The seal you saw; refused as stale if the content changed since."
     )
-    rule: RuleSent | None = Field(None, description="With always_allow, allow or deny of a tool.")
-    seal: str = Field("", description="The seal you saw; refused as stale if the content changed since.")
 
     model_config = ConfigDict(
         extra="forbid",

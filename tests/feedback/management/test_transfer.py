@@ -321,7 +321,10 @@ def break_request(**fields: object) -> Callable[[Path], None]:
         (break_state(run_id=RUN_ID.replace("6c", "6d")), "metadata.json: run_id: acme/app/6c56"),
         (break_state(feedback_request=None), "feedback_request: is missing, but the status"),
         (break_state(status="completed"), "feedback_request: is there, but the status"),
-        (break_request(options=["approve", "perhaps"]), "options[1]: the action of 'perhaps' is unknown"),
+        (
+            break_request(options=["approve", "perhaps"]),
+            "options[1]: the action of 'perhaps' is unknown",
+        ),
         (break_request(type="guess"), "feedback_request.type: must be one of approval"),
         (break_request(request_id="fr-20251206-prev01"), "appears twice"),
         (break_event("003-step_start.json", event_id=5), "003-step_start.json: contains event 5"),
