@@ -146,7 +146,7 @@ def test_what_is_for_somebody_is_refused_to_others_and_that_is_on_record(
     assert is_open(asked)
     (line,) = refusals()
     assert (line.account, line.channel) == ("mallory", CHANNELS[by])
-    assert line.reason == "This request is for rita."
+    assert line.reason == "Only rita can answer this request."
     assert line.run_id == asked.run.run_id
 
 

@@ -98,7 +98,7 @@ def test_a_tool_that_is_not_for_an_agent(run: Run) -> None:
 
     (line,) = refusals()
     assert (line.who, line.channel, line.what) == ("vera", "mcp", "mcp next_step")
-    assert line.reason == "A token of a viewer only reads."
+    assert line.reason == "A viewer's token is read-only."
     assert line.run_id == run.run_id
 
 
