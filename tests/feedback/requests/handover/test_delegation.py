@@ -185,7 +185,7 @@ def test_a_closed_project_stays_closed() -> None:
     run = asked(reviewers=["bob"])
     Project.objects.update(visibility="members", members=["bob:reviewer"])
 
-    with pytest.raises(Invalid, match="takes answers from its members alone"):
+    with pytest.raises(Invalid, match="Only members of this project can answer"):
         handed(run, "rita", by="bob")
 
 
