@@ -110,6 +110,8 @@ class RequestJson(BaseModel):
         description="Cost reported by the agent, over all attempts of the step."
     )
     assignee: str | None = Field(description="Who is to look at it first.")
+    quorum: int | dict[str, int] = Field(description="How many must agree, or of each group.")
+    still_needed: str | None = Field(description="Who must still agree, in words.")
     delegated: list[DelegationJson] = Field(description="Who handed it over to whom.")
     due_at: str | None = Field(description="When a decision should be there.")
     on_timeout: str | None = Field(description="The option that is taken then, if nobody decides.")
@@ -144,6 +146,8 @@ class RequestJson(BaseModel):
                     "cost_usd": 0.42,
                     "assignee": None,
                     "delegated": [],
+                    "quorum": 1,
+                    "still_needed": None,
                     "due_at": "2026-11-16T13:04:10Z",
                     "on_timeout": "reject",
                     "escalated_to": [],

@@ -17,6 +17,7 @@ from feedback.requests import shown
 from feedback.requests.answers import counted, round_limit, standing
 from feedback.requests.find import find_request
 from feedback.requests.foresight import outlooks
+from feedback.requests.handover import authority
 from runs.accounts import permissions, users
 from runs.domain.planning.preview import Outlook
 from runs.domain.responses import usage
@@ -75,6 +76,10 @@ class Desk:
         return self.is_open and (not self.refusal or self.may_operate)
 
     @property
+    def still_needed(self) -> str:
+        return authority.still_needed(self.asked, self.answers)
+
+    @property
     def accounts(self) -> Sequence[str]:
         return users.active_names() if self.may_delegate else ()
 
@@ -85,7 +90,7 @@ class Desk:
     @property
     def offers_override(self) -> bool:
         """Whether it would change anything: others are asked, or more than one must agree."""
-        return self.may_override and bool(self.refusal or self.asked.quorum > 1)
+        return self.may_override and bool(self.refusal or self.asked.is_shared)
 
     @property
     def is_long(self) -> bool:
@@ -192,7 +197,7 @@ def _buttons(asked: FeedbackRequest, remarks: Sequence[ReviewComment], limit: st
             weight=_weight(option, is_suggested=is_suggested, must_change=bool(musts and revises)),
             musts=musts if option.action is Action.CONTINUE else 0,
             takes_edits=approves(option.value)
-            and asked.quorum == 1
+            and not asked.is_shared
             and any(remark.is_edit for remark in remarks),
             words=_own_words(asked, option) if here else option.description,
             outlook=outlooks.foreseen(asked, here, option.action),

@@ -269,6 +269,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
         step_index=point.step_index if point else None,
         reviewers=list(question.reviewers) or run.project.reviewers,
         quorum=question.quorum,
+        quorum_groups=dict(question.quorum_groups),
         shown_on_cli=request.shown_on_cli,
         requested_at=request.requested_at,
         ranked_at=request.requested_at,

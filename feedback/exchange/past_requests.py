@@ -100,6 +100,7 @@ class Story:
                 context=asked.context,
                 reviewers=question.reviewers,
                 quorum=question.quorum,
+                quorum_groups=question.quorum_groups,
                 max_rounds=question.max_rounds,
             ),
             gate_key=self._gate_key(question, at, told),

@@ -51,6 +51,7 @@ class FeedbackRequest(models.Model):
     step_index = models.PositiveIntegerField(null=True, blank=True)
     reviewers = models.JSONField(default=list, blank=True)
     quorum = models.PositiveIntegerField(default=1)
+    quorum_groups = models.JSONField(default=dict, blank=True, db_default={})  # so many of each
     artifacts = models.ManyToManyField(Artifact, blank=True, related_name="requests")
     snapshot = models.ForeignKey(
         CodeSnapshot, null=True, blank=True, on_delete=models.SET_NULL, related_name="requests"
@@ -139,6 +140,11 @@ class FeedbackRequest(models.Model):
     def escalated_to(self) -> list[str]:
         """Who is asked too, because nobody had decided."""
         return list(self.escalate_to) if self.escalated_at else []
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several must agree, or somebody of certain groups."""
+        return self.quorum > 1 or bool(self.quorum_groups)
 
     @property
     def deciders(self) -> list[str]:

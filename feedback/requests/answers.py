@@ -107,7 +107,7 @@ def respond(
         request, run = _locked(request_id)
         check_open(request)
         # Only a quorum leaves a request open with answers that count.
-        earlier = counted(request) if request.quorum > 1 else []
+        earlier = counted(request) if request.is_shared else []
         place = authority.check(request, actor, earlier, override=override)
         if seal and seal != request.seal:
             raise Stale(seal=request.seal)
@@ -121,12 +121,12 @@ def respond(
         rule = making.wished(request, choice.response, said.rule)
         if seen.has_other_code and shown.relies_on_it(request, choice.action):
             raise Stale(_OTHER_CODE, seal=request.seal)
-        ruling = authority.ruling(request, actor, choice, earlier, override=override)
+        seat = authority.seat_of(request, actor, place)
+        ruling = authority.ruling(request, seat, choice, earlier, override=override)
         decides, moment = ruling.decides, clock.now()
         if decides:
             _close(request, moment)
         said = replace(said, edits=changed, rule=rule)
-        ruling = replace(ruling, on_behalf_of=place)
         response = _record(request, choice, said, actor, ruling, moment)
         if response.held_until:
             queue.enqueue_at(response.held_until, Job.TAKE_EFFECT, response.pk)
@@ -216,7 +216,7 @@ def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     request = _LOCKED.first(request_id)
     if request is None:
         raise NotFound(f"There is no request {request_id}.")
-    if request.quorum > 1:
+    if request.is_shared:
         request.refresh_from_db(fields=["status", "closed_at"])
     return request, request.run
 

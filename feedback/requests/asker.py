@@ -65,6 +65,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         assignee=dealt_to,
         dealt_to=dealt_to,
         quorum=question.quorum,
+        quorum_groups=dict(question.quorum_groups),
         steps_behind=behind,
         fingerprint=_fingerprint(run, unit, question),
         requested_at=now,

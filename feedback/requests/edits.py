@@ -97,7 +97,7 @@ def checked(request: FeedbackRequest, choice: Choice, given: Sequence[Edit]) -> 
         raise InvalidAnswer(
             f"Edits are only possible with approve. Use comments with {choice.response}."
         )
-    if request.quorum > 1:
+    if request.is_shared:
         raise InvalidAnswer("Edits are not possible on requests that need several approvals.")
     paths = [edit.path for edit in given]
     files = editable(request, paths)

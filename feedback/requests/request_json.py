@@ -9,6 +9,7 @@ from django.conf import settings
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.code_changes import counts_of
+from feedback.requests.handover import authority
 from runs.domain.values.events import timestamp
 from runs.domain.values.questions import Option
 
@@ -94,6 +95,11 @@ def request_shapes(requests: Sequence[FeedbackRequest]) -> list[dict[str, object
     ]
 
 
+def _counted(request: FeedbackRequest) -> list[FeedbackResponse]:
+    given = request.responses.all()
+    return [each for each in given if not (each.is_retracted or each.imported)]
+
+
 _Revision = tuple[str, int, str]
 
 
@@ -125,6 +131,8 @@ def _request_shape(
         "cost_usd": request.cost_usd,
         "assignee": request.assignee or None,
         "delegated": request.delegated,
+        "quorum": request.quorum_groups or request.quorum,
+        "still_needed": authority.still_needed(request, _counted(request)) or None,
         "due_at": timestamp(request.due_at) if request.due_at else None,
         "on_timeout": request.on_timeout or None,
         "escalated_to": request.escalated_to,

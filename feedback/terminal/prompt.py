@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import shown
+from feedback.requests.handover import authority
 from feedback.terminal import card, viewing
 from runs.domain.values.errors import InvalidAnswer, Refused
 from runs.domain.values.forms.filling import fill
@@ -177,8 +178,11 @@ def _receipt(request: FeedbackRequest, response: FeedbackResponse) -> str:
     if response.decides:
         again = f"\n{card.AGAIN}" if shown.newer(response.request) else ""
         return f"✓ {one_line(response.response)}{again}"
-    alike = request.responses.filter(response=response.response).count()
-    return f"✓ {response.response}: {alike} of {request.quorum} approvals; waiting for others."
+    alike = list(request.responses.filter(response=response.response))
+    if request.quorum_groups:
+        return f"✓ {response.response}; still needed: {authority.still_needed(request, alike)}."
+    approvals = f"{len(alike)} of {request.quorum} approvals"
+    return f"✓ {response.response}: {approvals}; waiting for others."
 
 
 def _emphasised(text: str) -> str:

@@ -29,12 +29,13 @@ LONGEST_QUESTION = 5000
 def addressed(plan: Plan, at: int, question: Question) -> Question:
     """Whatever a step asks goes to those who decide about it, also when it fails or doubts."""
     step = _decided_about(plan, at)
-    quorum = 1 if question.type.takes_text else step.quorum
+    takes_one = question.type.takes_text
     takes_rounds = any(begins_a_round(option) for option in question.options)
     return replace(
         question,
-        reviewers=step.reviewers or (),
-        quorum=quorum,
+        reviewers=step.reviewers or tuple(step.quorum_groups),
+        quorum=1 if takes_one else step.quorum_number,
+        quorum_groups={} if takes_one else step.quorum_groups,
         max_rounds=step.max_rounds if takes_rounds else None,
         timing=timing_of(step, question.options),
     )

@@ -217,6 +217,7 @@ class Question:
     context: Mapping[str, object] = field(default_factory=dict)
     reviewers: tuple[str, ...] = ()
     quorum: int = 1
+    quorum_groups: Mapping[str, int] = field(default_factory=dict)  # so many of each
     max_rounds: int | None = None
     timing: Timing = WHENEVER
 

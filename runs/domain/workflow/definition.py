@@ -5,7 +5,7 @@ import shlex
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator
 
 from runs.domain.values.moments.durations import read_duration
 from runs.domain.values.phases import Phase
@@ -16,6 +16,22 @@ def _duration(text: str) -> str:
     return str(read_duration(text))
 
 
+def _quorum(value: object) -> object:
+    """A number of people, or of each group: `{group:leads: 1}`."""
+    counts = value.values() if isinstance(value, dict) else [value]
+    if value == {}:
+        raise ValueError("must not be empty")
+    if not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
+        raise ValueError("must be a whole number, or one for each group:NAME")
+    if any(count < 1 for count in counts if isinstance(count, int)):
+        raise ValueError("must be at least 1")
+    for name in value if isinstance(value, dict) else ():
+        if not str(name).startswith("group:"):
+            raise ValueError(f"{name} is no group; write group:NAME")
+    return value
+
+
+Quorum = Annotated[int | dict[str, int], PlainValidator(_quorum)]
 DurationText = Annotated[str, AfterValidator(_duration)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=100)]
 LABEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # of a machine, such as gpu
@@ -128,7 +144,7 @@ class Step(Value):
     max_rounds: Annotated[int, Field(ge=1)] | None = None  # of changes; None: as many as it takes
     result_handling: ResultHandling = ResultHandling()
     reviewers: tuple[str, ...] | None = None  # None: the project's; an empty list is refused
-    quorum: Annotated[int, Field(ge=1)] = 1
+    quorum: Quorum = 1  # of people, or of each group
     due: DurationText | None = None  # when a decision should be there; each from the asking
     remind: DurationText | None = None  # again each time it has passed
     escalate: Escalation | None = None
@@ -143,6 +159,15 @@ class Step(Value):
     @property
     def title(self) -> str:
         return self.name or self.id
+
+    @property
+    def quorum_groups(self) -> dict[str, int]:
+        """How many of each group must agree; none where it is only a number."""
+        return self.quorum if isinstance(self.quorum, dict) else {}
+
+    @property
+    def quorum_number(self) -> int:
+        return self.quorum if isinstance(self.quorum, int) else sum(self.quorum.values())
 
     @property
     def argv(self) -> tuple[str, ...]:

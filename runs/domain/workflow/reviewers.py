@@ -33,7 +33,8 @@ class People:
 def named(plan: Plan) -> bool:
     """Whether any step says who decides, so that the accounts must be looked up."""
     return any(
-        unit.step.reviewers is not None or unit.step.escalate is not None for unit in plan.units
+        unit.step.reviewers is not None or unit.step.escalate or unit.step.quorum_groups
+        for unit in plan.units
     )
 
 
@@ -43,6 +44,7 @@ def problems_in(plan: Plan, people: People) -> Iterator[Problem]:
         if reviewers == ():
             yield Problem(place, "is empty. Remove it or name reviewers")
         yield from _unknown(reviewers or (), place, people)
+        yield from _unknown_groups(unit, place_of(step_place, "quorum"), people)
         to = unit.step.escalate.to if unit.step.escalate else ()
         yield from _unknown(to, place_of(step_place, "escalate", "to"), people)
 
@@ -51,6 +53,12 @@ def problems_of_project(
     names: Collection[str], people: People, key: str = "reviewers"
 ) -> Iterator[Problem]:
     yield from _unknown(names, place_of("project", key), people)
+
+
+def _unknown_groups(unit: Unit, place: str, people: People) -> Iterator[Problem]:
+    for group in unit.step.quorum_groups:
+        if wrong := people.problem_with(group):
+            yield Problem(place, wrong)
 
 
 def _unknown(names: Collection[str], place: str, people: People) -> Iterator[Problem]:

@@ -105,6 +105,10 @@ def _agent(holder: dict[str, object], place: str, notes: Notes) -> None:
 
 def _quorum(step: dict[str, object], place: str, notes: Notes) -> None:
     reviewers, quorum = _texts(step.get("reviewers")), step.get("quorum")
+    if isinstance(quorum, dict) and isinstance(step.get("reviewers"), list):
+        for group in quorum:
+            if group not in reviewers:
+                notes.refuse(place_of(place, "quorum"), f"{group} is not among the reviewers")
     if not reviewers or not isinstance(quorum, int):
         return
     if not any(name.startswith("group:") for name in reviewers) and quorum > len(reviewers):

@@ -184,3 +184,60 @@ def test_an_override_survives_an_export(tmp_path: Path) -> None:
     assert isinstance(restored, dict)
     assert isinstance(kept, dict)
     assert restored["override"] == kept["override"]
+
+
+# One of each team
+
+
+def member(name: str, *groups: str) -> Actor:
+    return f.person(name, groups=frozenset({Role.REVIEWER.value, *groups}))
+
+
+TEAMS = {"group:security": 1, "group:leads": 1}
+
+
+def test_one_of_each_team_must_agree() -> None:
+    run = asked(quorum=TEAMS)
+    request = f.pending(run)
+    assert request.reviewers == ["group:security", "group:leads"]
+    assert request_shape(request)["still_needed"] == "1 of security, 1 of leads"
+
+    assert not f.answer(run, "approve", actor=member("Ann", "security")).decides
+    assert not f.answer(run, "approve", actor=member("Ben", "security")).decides
+    assert request_shape(f.pending(run))["still_needed"] == "1 of leads"
+    assert f.answer(run, "approve", actor=member("Cy", "leads")).decides
+
+
+def test_whoever_is_in_both_teams_counts_once() -> None:
+    run = asked(quorum=TEAMS)
+
+    assert not f.answer(run, "approve", actor=member("Ann", "security", "leads")).decides
+    assert f.answer(run, "approve", actor=member("Ben", "security")).decides
+    assert integrity.faults() == []
+
+
+def test_one_of_a_single_team_needs_somebody_of_that_team() -> None:
+    run = asked(quorum={"group:leads": 1}, reviewers=["rita", "group:leads"])
+
+    assert not f.answer(run, "approve", actor=f.person("Rita")).decides
+    assert f.answer(run, "approve", actor=member("Cy", "leads")).decides
+
+
+def test_one_rejection_still_decides() -> None:
+    run = asked(quorum=TEAMS)
+
+    assert f.answer(run, "reject", actor=member("Ann", "security")).decides
+
+
+def test_an_override_sets_a_quorum_of_teams_aside() -> None:
+    assert override(asked(quorum=TEAMS)).override["rule"] == "reviewers, quorum"
+
+
+def test_the_page_says_who_is_still_needed(client: Client) -> None:
+    run = asked(quorum=TEAMS)
+    f.answer(run, "approve", actor=member("Ann", "security"))
+    client.force_login(users.create("olga", role=Role.OPERATOR))
+
+    page = client.get(f"/requests/{f.pending(run).request_id}/").content.decode()
+
+    assert "Still needed: 1 of leads." in page
