@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from feedback.models import FeedbackRequest
 from runs.accounts import users
-from runs.domain.values.actors import Role, Scope
+from runs.domain.values.actors import Role, Scope, Source
 from runs.models import AuditEntry, Run
 from runs.terminal import identity
 from tests import batches as b
@@ -93,7 +93,7 @@ def in_a_comment(doors: Doors, who: str, asked: FeedbackRequest, response: str) 
     work_off()
 
 
-# Where each is on record; a channel that takes answers and has no row here is found by nobody.
+# Where each is on record.
 CHANNELS: dict[Answering, str] = {
     on_the_page: "web",
     on_the_page_of_a_batch: "web",
@@ -104,10 +104,18 @@ CHANNELS: dict[Answering, str] = {
     at_a_terminal_for_a_batch: "cli",
     in_a_comment: "issue_comment",
 }
+# Whence no person answers: an agent never does, a policy is the workflow's own.
+NOBODY = {Source.MCP, Source.POLICY}
+# A batch is answered through one of the others, and on record as what it is.
+THROUGH_OTHERS = {Source.PARALLEL_COORDINATION}
 # Whoever sits at the terminal of the site sees every project.
 OF_PEOPLE = [channel for channel, source in CHANNELS.items() if source != "cli"]
 
 every_channel = pytest.mark.parametrize("by", CHANNELS, ids=lambda by: by.__name__)
+
+
+def test_every_source_of_answers_has_a_rule() -> None:
+    assert {*CHANNELS.values(), *NOBODY, *THROUGH_OTHERS} == set(Source)
 
 
 @pytest.fixture

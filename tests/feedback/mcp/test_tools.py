@@ -125,6 +125,7 @@ def test_what_is_refused_is_told_in_the_apis_sentences(agent: Agent) -> None:
     assert asks(type="maybe").startswith("type: Input should be 'approval', 'confirmation'")
     assert asks(run_id="a/b/c") == "There is no run 'a/b/c'."
     assert "path" in asks(artifact={"path": "../x", "content": ""})
+    assert "always means abort" in asks(options=[{"value": "Reject", "action": "continue"}])
 
 
 def test_who_asked_is_on_record_with_the_channel(agent: Agent) -> None:

@@ -36,6 +36,17 @@ def test_a_workflow_with_warnings_is_valid_and_they_are_told(tmp_path: Path) -> 
     assert answer.lines == ["warning: skip_steps[0]: there is no step nothing to skip", "valid"]
 
 
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_a_refusal_that_would_continue_is_refused(tmp_path: Path, command: str) -> None:
+    options = ["approve", {"value": "Reject", "action": "continue"}]
+    step = f.step("one", requires_approval=True, options=options)
+
+    answer = faber(command, put(tmp_path, f.workflow({"build": [step]})))
+
+    assert answer.code == 2
+    assert "'Reject' always means abort" in answer.out + answer.err
+
+
 def test_every_problem_of_a_workflow_stands_on_its_own_line(tmp_path: Path) -> None:
     broken = f.workflow({"build": [f.step("one", requires_aproval=True)]}, colour="red")
 
