@@ -16,10 +16,10 @@ def main() -> int:
             from feedback.mcp import front  # noqa: PLC0415
 
             front.serve(words)
-        case ["hook", "claude", *words] if not {"-h", "--help"} & {*words}:
+        case ["hook", ("claude" | "codex") as agent, *words] if not {"-h", "--help"} & {*words}:
             from faber_site.hook import claude  # noqa: PLC0415
 
-            return claude.main(words)
+            return claude.main(words, agent=agent)
     from faber_site import commands  # noqa: PLC0415  Django takes most of a second
 
     return commands.main()

@@ -13,7 +13,6 @@ import signal
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
@@ -50,12 +49,13 @@ class SiteAway(Exception):
     """The site does not answer."""
 
 
-def main(words: Sequence[str]) -> int:
+def main(words: Sequence[str], *, agent: str = "claude") -> int:
+    """Codex calls its hooks with the same words, and takes the same answers."""
     told, event = "", ""
     try:
         asked = _read(sys.stdin.buffer.read())
         event = str(asked["hook_event_name"])
-        told = _decision(asked, Flags.of(words))
+        told = _decision(asked, Flags.of(words), agent)
     except Ended:
         told = ""
     except Exception as error:  # noqa: BLE001 (whatever it is, Claude Code must ask by itself)
@@ -99,7 +99,7 @@ def _read(said: bytes) -> Json:
     return asked
 
 
-def _decision(asked: Json, flags: Flags) -> str:
+def _decision(asked: Json, flags: Flags, agent: str) -> str:
     event, given = str(asked["hook_event_name"]), asked["tool_input"]
     site = local_site.find()
     call = {
@@ -107,8 +107,8 @@ def _decision(asked: Json, flags: Flags) -> str:
         "input": given,
         "session": str(asked.get("session_id") or "none"),
         "event": event,
-        "waiter": uuid.uuid4().hex,
-        "agent": "claude",
+        "waiter": os.urandom(16).hex(),
+        "agent": agent,
         "folder": str(asked.get("cwd") or ""),
         "project": flags.project,
     }

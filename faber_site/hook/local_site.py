@@ -4,10 +4,9 @@ The running site writes its address there; the token is made once, by `faber hoo
 """
 
 import os
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from faber_site.configuration import data_place
 
@@ -21,8 +20,7 @@ class NoSite(Exception):
     """There is no site to ask."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSite:
+class KnownSite(NamedTuple):  # a dataclass would take longer to load than all the rest
     url: str
     token: str
 
@@ -42,6 +40,8 @@ def is_local() -> bool:
 
 def connect() -> None:
     """Have a token made, once; what opens the database is only loaded for this."""
+    import subprocess  # noqa: PLC0415
+
     done = subprocess.run(
         [sys.executable, "-P", "-m", "faber_site.commands", "hook", "connect"],
         stdin=subprocess.DEVNULL,

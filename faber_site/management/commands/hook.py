@@ -29,7 +29,9 @@ class Command(FaberCommand):
     needs_site: ClassVar[bool] = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        actions = parser.add_subparsers(dest="do", required=True, metavar="install|remove|claude")
+        actions = parser.add_subparsers(
+            dest="do", required=True, metavar="install|remove|claude|codex"
+        )
         install = actions.add_parser("install", help="write .claude/settings.json of a folder")
         install.add_argument(
             "--tool",
@@ -43,9 +45,10 @@ class Command(FaberCommand):
         remove = actions.add_parser("remove", help="take it out of the settings again")
         for action in (install, remove):
             action.add_argument("--dir", default=".", metavar="DIR", help="default: this folder")
-        asks = actions.add_parser("claude", help="ask about the call on standard input")
-        asks.add_argument("--wait", type=float, metavar="SECONDS", help="default: 24 hours")
-        asks.add_argument("--project", metavar="P", help="whose reviewers are asked")
+        for agent in ("claude", "codex"):
+            asks = actions.add_parser(agent, help="ask about the call on standard input")
+            asks.add_argument("--wait", type=float, metavar="SECONDS", help="default: 24 hours")
+            asks.add_argument("--project", metavar="P", help="whose reviewers are asked")
         actions.add_parser("connect", help="make the token that the hook uses on this machine")
         for action in actions.choices.values():
             action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)

@@ -83,12 +83,16 @@ def site() -> Iterator[Site]:
 
 @contextmanager
 def hook(
-    site: Site | None, *words: str, event: str = "PermissionRequest", **said: Any
+    site: Site | None,
+    *words: str,
+    agent: str = "claude",
+    event: str = "PermissionRequest",
+    **said: Any,
 ) -> Iterator[subprocess.Popen[str]]:
     """The process, with the call on its standard input."""
     there = {"FABER_URL": site.url, "FABER_TOKEN": "faber_x"} if site else {}
     process = subprocess.Popen(
-        [sys.executable, "-m", "faber_site.cli", "hook", "claude", *words],
+        [sys.executable, "-m", "faber_site.cli", "hook", agent, *words],
         cwd=CHECKOUT,
         env={"PATH": os.environ["PATH"], "FABER_DATA_DIR": "/nonexistent", **there},
         stdin=subprocess.PIPE,
@@ -165,6 +169,15 @@ def test_questions_come_back_with_their_answers_and_a_plan_with_itself(
         {"questions": QUESTIONS, "answers": {"Which format?": "CSV"}},
         {"plan": "# P"},
     ]
+
+
+def test_codex_asks_in_its_own_name(site: Site) -> None:
+    site.answers = [ALLOW]
+
+    _code, out = decided(site, agent="codex")
+
+    assert shape(out)["decision"] == {"behavior": "allow"}
+    assert site.calls[0][1]["agent"] == "codex"
 
 
 TROUBLE: dict[str, Any] = {
