@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from tests import chromium
 LIGHTHOUSE = "lighthouse@12"
 CATEGORIES = ("performance", "accessibility", "best-practices")
 LEAST = 0.95
+ROUNDS = 3  # the median counts: a busy machine is no fault of a page
 
 
 def main() -> None:
@@ -24,18 +26,18 @@ def main() -> None:
     if browser_path is None or not shutil.which("npx"):
         sys.exit("make lighthouse needs chromium and npx (Node 18 or newer).")
     with scratch_site() as site:
-        cookies, request = _signed_in(site, browser_path)
+        cookies, pages = _signed_in(site, browser_path)
         worst = min(
             score
-            for name, address in (("inbox", f"{site.url}/"), ("request", request))
-            for score in _audited(name, address, cookies, browser_path)
+            for name, address in pages.items()
+            for score in _median(name, address, cookies, browser_path)
         )
     if worst < LEAST:
         sys.exit(f"A score is below {LEAST}.")
 
 
-def _signed_in(site: Site, browser_path: str) -> tuple[str, str]:
-    """A signed-in browser's cookies, and the address of the demo's first review."""
+def _signed_in(site: Site, browser_path: str) -> tuple[str, dict[str, str]]:
+    """A signed-in browser's cookies, and the pages of the demo that reviewers live in."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=browser_path, args=list(chromium.FLAGS)
@@ -45,10 +47,27 @@ def _signed_in(site: Site, browser_path: str) -> tuple[str, str]:
         page.get_by_role("button", name="Sign in").click()
         request = page.locator(".row-link").first
         request.wait_for(timeout=20_000)
-        address = f"{site.url}{request.get_attribute('href')}"
+        address = f"{site.url}{request.get_attribute('href')}".partition("?")[0]
+        page.goto(address)
+        run = page.locator(".trail a", has_text="run ").get_attribute("href")
+        pages = {
+            "inbox": f"{site.url}/",
+            "request": address,
+            "changes": f"{address}?tab=changes",
+            "run": f"{site.url}{run}",
+        }
         cookies = "; ".join(f"{c['name']}={c['value']}" for c in page.context.cookies())
         browser.close()
-    return cookies, address
+    return cookies, pages
+
+
+def _median(name: str, address: str, cookies: str, browser_path: str) -> list[float]:
+    rounds = [_audited(name, address, cookies, browser_path) for _ in range(ROUNDS)]
+    medians = [statistics.median(scores) for scores in zip(*rounds, strict=True)]
+    print(
+        f"{name}, median of {ROUNDS}: performance {medians[0]:.2f}, accessibility {medians[1]:.2f}"
+    )
+    return medians
 
 
 def _audited(name: str, address: str, cookies: str, browser_path: str) -> list[float]:
