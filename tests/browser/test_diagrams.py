@@ -70,7 +70,7 @@ def test_a_diagram_that_cannot_be_read_shows_its_source(
 ) -> None:
     page = opened(open_as(), asked, "# Shop\n\n```mermaid\nflowchart LR\n  a -->\n```\n")
 
-    expect(page.get_by_text("This diagram cannot be drawn: ")).to_be_visible()
+    expect(page.get_by_text("Could not draw this diagram: ")).to_be_visible()
     expect(page.get_by_text("flowchart LR")).to_be_visible()
     expect(page.locator("iframe")).to_have_count(0)
 
