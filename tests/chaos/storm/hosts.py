@@ -76,6 +76,7 @@ class Host:
 
     def kill_all(self) -> None:
         """Like a power cut; nothing of it is left."""
+        self.stop_all()  # else a worker would see its step die, and say so
 
         def is_gone() -> bool:
             left = self.everything()
