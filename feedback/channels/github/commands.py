@@ -89,13 +89,24 @@ def _one(calls: dict[int, _Mention], lines: Sequence[SpeechLine]) -> Command:
     # Below a bare resume stands what a mail program adds; the answer is above it.
     is_bare = command.kind is CommandKind.RESUME and command.response is None
     heard = lines[: max(calls)] if is_bare else lines
-    others = [line for number, line in enumerate(heard) if number not in calls]
+    others = {number: line for number, line in enumerate(heard) if number not in calls}
     beside = " ".join(call.rest for call in calls.values() if call.rest)
     return replace(
         command,
-        feedback=_with(joined(others, _source), beside),
-        has_words=bool(beside) or any(line.source and not line.is_quoted for line in others),
+        feedback=_in_order(others, min(calls), beside),
+        has_words=bool(beside)
+        or any(line.source and not line.is_quoted for line in others.values()),
     )
+
+
+def _in_order(others: dict[int, SpeechLine], call: int, beside: str) -> str:
+    """As it was written: "use this:" beside the command stands before what it speaks of."""
+    if not beside:
+        return joined(others.values(), _source)
+    above = [line for number, line in others.items() if number < call]
+    below = [line for number, line in others.items() if number > call]
+    parts = (joined(above, _source), beside, joined(below, _source))
+    return "\n\n".join(filter(None, parts))
 
 
 def _call(rest: str, options: Sequence[Option]) -> _Mention:
@@ -160,10 +171,6 @@ def _name(opened: answer_text.Opening, options: Sequence[Option]) -> str:
     """As the request calls it, or as it was typed: the request will know its aliases."""
     own = [option.value for option in opened.options if option in options]
     return own[0] if own else re.sub(r"[\s_-]+", "_", opened.name.casefold())
-
-
-def _with(text: str, beside: str) -> str:
-    return "\n\n".join(part for part in (text, beside) if part)
 
 
 def _source(line: SpeechLine) -> str:

@@ -369,3 +369,10 @@ def test_a_comment_longer_than_any_is_not_read_to_its_end() -> None:
 
     assert command
     assert "too long" in command.reason
+
+
+def test_words_beside_the_command_stand_before_what_they_speak_of() -> None:
+    command = parse("Nearly.\n\n@faber request_changes use this:\n\n```\nx = 1\n```\n\n> as here\n")
+
+    assert command
+    assert command.feedback == "Nearly.\n\nuse this:\n\n```\nx = 1\n```\n\n> as here"
