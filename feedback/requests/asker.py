@@ -81,13 +81,30 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     return request.request_id
 
 
+_ANSWERED = Prepared(
+    lambda run, phase, step, gate: FeedbackRequest.objects.filter(
+        run_id=run, phase=phase, step=step, gate=gate, status=RequestStatus.ANSWERED
+    ).values_list("pk"),
+    *(-1, "a phase", "a step", "a gate"),
+)
+
+
 def round_of(run: Run, phase: str, step: str, gate: str) -> int:
     """How often the same was asked, this time included.
 
     What is asked again because a file had changed is the same round still.
     """
-    before = run.requests.filter(phase=phase, step=step, gate=gate)
-    return before.filter(status=RequestStatus.ANSWERED).count() + 1
+    return len(_ANSWERED.rows(run.pk, phase, step, gate)) + 1
+
+
+_USED = Prepared(
+    lambda run, phase, step, number: (
+        StepAttempt.objects.filter(run_id=run, phase=phase, step=step, number__lte=number)
+        .order_by("number")
+        .values_list("usage")
+    ),
+    *(-1, "a phase", "a step", 2),
+)
 
 
 class _MadeBy(NamedTuple):
@@ -99,17 +116,21 @@ def _made_by(run: Run, attempt: StepAttempt | None) -> _MadeBy:
     """Which agent last worked on a step, and what all its attempts cost together."""
     if attempt is None:
         return _MadeBy()
-    own = {"phase": attempt.phase, "step": attempt.step, "number__lte": attempt.number}
-    attempts = run.attempts.filter(**own).order_by("number")
-    told = [used for used in attempts.values_list("usage", flat=True) if used]
+    rows = _USED.rows(run.pk, attempt.phase, attempt.step, attempt.number)
+    told = [used for (used,) in rows if used]
     names = [str(used["agent"]) for used in told if used.get("agent")]
     return _MadeBy(names[-1][:100] if names else "", usage.total(told).get(usage.COST))
+
+
+_OF_THAT_NAME = Prepared(
+    lambda name: FeedbackRequest.objects.filter(request_id=name).values_list("pk"), "a name"
+)
 
 
 def _unused_id(now: datetime) -> str:
     """Six digits name sixteen million; a busy day draws one of them twice."""
     drawn = make_request_id(now, os.urandom(3))
-    while FeedbackRequest.objects.filter(request_id=drawn).exists():
+    while _OF_THAT_NAME.rows(drawn):
         drawn = make_request_id(now, os.urandom(3))
     return drawn
 

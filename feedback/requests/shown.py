@@ -79,6 +79,14 @@ def compared(request_id: str) -> Iterator[Seen]:
         raise
 
 
+_WITH_CODE = Prepared(
+    lambda name: FeedbackRequest.objects.filter(
+        request_id=name, snapshot__isnull=False
+    ).select_related("run__project", "snapshot__previous"),
+    "a name",
+)
+
+
 def look(request_id: str) -> Seen:
     """What a request shows of its run's folder; it is read and compared here already.
 
@@ -86,8 +94,7 @@ def look(request_id: str) -> Seen:
     reads only what changed since.
     """
     seen = look_at_files(request_id)
-    with_code = FeedbackRequest.objects.filter(request_id=request_id, snapshot__isnull=False)
-    request = with_code.select_related("run__project", "snapshot__previous").first()
+    request = _WITH_CODE.first(request_id)
     if request is None or not (now := looking.tree_now(request.run)):
         return seen
     return _with_code(request, now, seen)

@@ -20,7 +20,7 @@ from runs.engine.files import artifacts, unshown
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt, clock
-from runs.models.statements import insert, update
+from runs.models.statements import Prepared, insert, update
 from runs.ports import Asking, asker
 
 PLAN_CHANGED = (
@@ -332,10 +332,20 @@ class Change:
         return str(given.get("comment") or f"{given.get('response', 'cancelled')} at {where}")
 
 
+_LOCKED = Prepared(
+    lambda pk: clock.noting_time(
+        Run.objects.select_for_update(of=("self",)).select_related("project").filter(pk=pk)
+    ),
+    -1,
+)
+
+
 def locked(run_pk: int) -> Run:
     """The run's row, locked: taken before any lock on its request or attempt."""
-    rows = Run.objects.select_for_update(of=("self",)).select_related("project")
-    return clock.noting_time(rows).get(pk=run_pk)
+    run = _LOCKED.first(run_pk)
+    if run is None:
+        raise Run.DoesNotExist
+    return run
 
 
 def lease_end(now: datetime) -> datetime:

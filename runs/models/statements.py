@@ -73,6 +73,7 @@ class _Compiled:
             # From Django 6.1 on a query also says how what it left out is fetched later.
             mode = [queryset._fetch_mode] if hasattr(queryset, "_fetch_mode") else []
             self._related: list[Any] = get_related_populators(info, selected, using, *mode)
+            self._annotated: dict[str, int] = dict(self._compiler.annotation_col_map or {})
 
     def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:
         if len(values) != len(self._places):
@@ -89,6 +90,8 @@ class _Compiled:
         found = self._model.from_db(self._using, self._names, row[self._own])
         for related in self._related:
             related.populate(row, found)
+        for name, column in self._annotated.items():
+            setattr(found, name, row[column])
         return found
 
     def _place_of(self, example: object) -> int:

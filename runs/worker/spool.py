@@ -88,11 +88,16 @@ def _write(name: Path, what: SpooledResult) -> IO[bytes]:
     name.parent.mkdir(mode=0o700, exist_ok=True)
     begun, content = name.with_suffix(_BEGUN), _FORM.dump_json(what)
     file = begun.open("wb", buffering=0)
-    _lock(file)
-    if file.write(content) < len(content):
+    try:
+        _lock(file)
+        if file.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        begun.rename(name)
+    except OSError:
+        # Nobody else can remove what is locked, and this process may live long.
+        begun.unlink(missing_ok=True)
         file.close()
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    begun.rename(name)
+        raise
     return file
 
 

@@ -15,6 +15,7 @@ from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, clock
+from runs.models.statements import Prepared
 from runs.record.run_json import run_shape
 
 Json = dict[str, object]
@@ -79,6 +80,13 @@ def _tell(event: WebhookEvent, run: Run, key: str, subject: str, data: Callable[
     queue.enqueue(Job.SEND_WEBHOOKS)
 
 
+_WANTING = Prepared(
+    lambda project: WebhookEndpoint.objects.filter(
+        Q(project=None) | Q(project=project), disabled_at=None
+    ).values_list("pk", "events"),
+    -1,
+)
+
+
 def _endpoints(run: Run) -> list[WebhookEndpoint]:
-    of_it = Q(project=None) | Q(project=run.project_id)
-    return list(WebhookEndpoint.objects.filter(of_it, disabled_at=None).only("events"))
+    return [WebhookEndpoint(pk=pk, events=events) for pk, events in _WANTING.rows(run.project_id)]

@@ -253,6 +253,28 @@ def test_a_disk_that_is_full_keeps_no_result_from_being_settled(
     assert settling.settle(claim, engine.settlement(claim, DONE))
 
 
+def test_a_disk_that_fills_up_meanwhile_leaves_nothing_half_written(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = f.start(f.five_steps())
+    claim = claimed(run)
+    left: list[str] = []
+
+    def full(*_args: Any, **_named: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    def put_on_record(*args: Any, **named: Any) -> Any:
+        left.extend(spooled(data))
+        return put(*args, **named)
+
+    put = engine.put_on_record
+    monkeypatch.setattr(engine, "put_on_record", put_on_record)
+    monkeypatch.setattr(Path, "rename", full)
+
+    assert settling.settle(claim, engine.settlement(claim, DONE))
+    assert left == []
+
+
 def test_nothing_is_kept_on_disk_that_may_not_be_kept_at_all(data: Path) -> None:
     claim = claimed(f.start(f.five_steps()), "dead")
     secret = "ghp_" + "a1B2" * 9
