@@ -90,8 +90,7 @@ def _write(name: Path, what: SpooledResult) -> IO[bytes]:
     file = begun.open("wb", buffering=0)
     try:
         _lock(file)
-        if file.write(content) < len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        _write_all(file, content)
         begun.rename(name)
     except OSError:
         # Nobody else can remove what is locked, and this process may live long.
@@ -99,6 +98,11 @@ def _write(name: Path, what: SpooledResult) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+def _write_all(file: IO[bytes], content: bytes) -> None:
+    if file.write(content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _lock(file: IO[bytes]) -> bool:
