@@ -10,9 +10,9 @@ from faber_site.configuration.variables import Variables, variable
 _HEAD = """\
 # Settings
 
-Environment variables, all optional. A wrong value stops the start with one line that names the
-variable, the value and what is accepted. A variable that begins with `FABER_` and is not listed
-here is a warning with the nearest name. Steps inherit the environment without the site's secrets.
+All settings are optional environment variables. An invalid value stops the start with one line that
+names the variable, the value and the accepted values. An unknown variable that starts with `FABER_`
+gives a warning with the nearest name. Steps inherit the environment without the site's secrets.
 
 | name | default | meaning |
 |---|---|---|

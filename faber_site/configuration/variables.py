@@ -41,7 +41,7 @@ class Variables(BaseSettings):
     data_dir: Annotated[
         str,
         told(
-            "database, keys, log; mode 0700, one that other accounts can enter is refused",
+            "database, keys, log; mode 0700; FABER refuses one that other accounts can access",
             default="`var` in a checkout, else `$XDG_DATA_HOME/faber`",
         ),
     ] = ""
@@ -64,7 +64,7 @@ class Variables(BaseSettings):
     machine_name: Annotated[
         values.MachineName | None,
         told(
-            "what workers and runs are named by; another on each machine of a site, at most 60"
+            "the name of this machine; unique on each machine of a site, at most 60"
             " letters, digits, dots, dashes, underscores",
             default="the host name",
         ),
@@ -97,19 +97,19 @@ class Variables(BaseSettings):
     ] = ()
     debug: Annotated[
         values.Flag,
-        told("only on 127.0.0.1, ::1 or localhost: error pages show the site's insides"),
+        told("only on 127.0.0.1, ::1 or localhost: error pages expose internals"),
     ] = False
     trusted_proxies: Annotated[
         values.Networks,
         told(
             "addresses or networks of the proxies in front, comma-separated; only their"
-            " `X-Forwarded-For` is believed"
+            " `X-Forwarded-For` is trusted"
         ),
     ] = ()
     hsts_seconds: Annotated[
         int,
         values.whole(0, 10 * 365 * 24 * 3600),
-        told("how long browsers insist on https for this host, once they saw it", default="0: off"),
+        told("how long browsers require https for this host", default="0: off"),
     ] = 0
     log_format: Annotated[
         str,
@@ -119,7 +119,7 @@ class Variables(BaseSettings):
     log_level: Annotated[
         str,
         values.one_of("DEBUG", "INFO", "WARNING", "ERROR"),
-        told("the least severe lines that are logged; `INFO` includes one for each HTTP request"),
+        told("the lowest level that is logged; `INFO` includes one for each HTTP request"),
     ] = "INFO"
     agent_command: Annotated[
         values.Words,
@@ -133,7 +133,7 @@ class Variables(BaseSettings):
         values.Names, told("module prefixes whose functions may be steps, comma-separated")
     ] = ()
     step_timeout: Annotated[
-        int, values.whole(1, 1_000_000), told("seconds; a step may set its own")
+        int, values.whole(1, 1_000_000), told("seconds; a step can override it")
     ] = 3600
     step_isolation: Annotated[
         str,
@@ -164,7 +164,7 @@ class Variables(BaseSettings):
     notify_urls: Annotated[
         values.NotifyUrls,
         told(
-            "[Apprise](https://appriseit.com/) URLs that are told of every request,"
+            "[Apprise](https://appriseit.com/) URLs that get a notice for every request,"
             " comma-separated; they are secrets"
         ),
     ] = ()
@@ -186,11 +186,14 @@ class Variables(BaseSettings):
     self_approval: Annotated[
         str,
         values.one_of("allow", "refuse"),
-        told("`refuse`: who started a run may not answer for it"),
+        told("`refuse`: the person who started a run can't answer its requests"),
     ] = "allow"
     github_token: Annotated[
         values.Token,
-        told("a token that may write issues of the repositories", default="none: GitHub is off"),
+        told(
+            "a token with write access to the issues of the repositories",
+            default="none: GitHub is off",
+        ),
     ] = ""
     github_app_id: Annotated[str, told("a GitHub App instead of a token")] = ""
     github_app_key: Annotated[
@@ -204,7 +207,7 @@ class Variables(BaseSettings):
         told(
             "the secret given to GitHub with the webhook's address; a project can have its own"
             " (`faber project NAME --webhook-secret`)",
-            default="none: the webhook answers 503",
+            default="none: the webhook returns 503",
         ),
     ] = ""
     github_poll_seconds: Annotated[
@@ -218,7 +221,7 @@ class Variables(BaseSettings):
     github_client_secret: Annotated[str, told("its secret")] = ""
     github_allow: Annotated[
         values.Names,
-        told("logins that may command without permission on the repository, comma-separated"),
+        told("logins that can use commands without repository permission, comma-separated"),
     ] = ()
 
     @model_validator(mode="before")
