@@ -45,8 +45,8 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
     done = f.started(f.workflow({"build": [f.step("x")]}))
     answered = asked.run.requests.earliest("id")
     yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/")
-    yield from ("/account/sessions/", "/account/tokens/", "/api/v1/docs", "/start/")
-    yield from ("/projects/", "/projects/Acme/App/")
+    yield from ("/account/sessions/", "/account/tokens/", "/account/notices/", "/api/v1/docs")
+    yield from ("/start/", "/projects/", "/projects/Acme/App/")
     for view in ("changes", "lines", "document", "source"):
         yield f"/requests/{asked.request_id}/?view={view}"
     yield f"/requests/{asked.request_id}/?view=source&line=3"

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from feedback.models import Callback, Delivery, FeedbackRequest
+from feedback.models import Announcement, Callback, Delivery, FeedbackRequest, Notice, NoticeKind
 from runs.accounts import tokens
 from runs.domain.values.actors import Role, Scope
 from tests import factories as f
@@ -119,6 +119,22 @@ def test_metrics_tell_who_was_called_back() -> None:
 
     counted = {name: told.get(f"faber_callbacks{{{name}}}") for name in states}
     assert counted == {**dict.fromkeys(states, 1), "open": None}
+
+
+def test_metrics_tell_how_far_notices_got() -> None:
+    states: dict[str, dict[str, Any]] = {
+        "sent": {"is_due": False, "sent_at": timezone.now()},
+        "waiting": {},
+        "failing": {"last_error": "it answered 500"},
+        "given_up": {"is_due": False, "last_error": "it answered 500"},
+    }
+    announcement = Announcement.objects.create(kind=NoticeKind.TEST, about="test")
+    for receiver, fields in states.items():
+        Notice.objects.create(announcement=announcement, receiver=receiver, **fields)
+
+    told = values()
+
+    assert [told[f"faber_notices{{{name}}}"] for name in states] == [1, 1, 1, 1]
 
 
 def test_a_scrape_changes_nothing() -> None:

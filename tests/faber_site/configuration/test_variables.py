@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from faber_site.configuration import databases, variables
+from faber_site.configuration.values import mail_server
 from tests.commands import environment, shell
 
 
@@ -119,3 +120,41 @@ def test_an_address_of_another_kind_is_refused_without_its_password(
 
     assert str(refused.value).endswith("is not accepted; use postgres://… or sqlite:///….")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "port", "starttls", "tls"),
+    [
+        ("smtp://mail.example.org", 25, False, False),
+        ("smtp+tls://r%40x:p%2Fw@mail.example.org", 587, True, False),
+        ("smtps://r%40x:p%2Fw@mail.example.org:4465", 4465, False, True),
+    ],
+)
+def test_the_address_of_a_mail_server_says_how_it_is_spoken_to(
+    address: str, port: int, starttls: bool, tls: bool
+) -> None:
+    server = mail_server(address)
+
+    assert server
+    assert (server.host, server.port) == ("mail.example.org", port)
+    assert (server.starttls, server.tls) == (starttls, tls)
+    assert (server.user, server.password) in (("", ""), ("r@x", "p/w"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FABER_EMAIL_URL", "http://s3cr3t@mail.example.org"),
+        ("FABER_NOTIFY_URLS", "json://fine/s3cr3t,syslog://s3cr3t"),
+        ("FABER_NOTIFY_URLS", "s3cr3t"),
+    ],
+)
+def test_where_notices_go_is_refused_without_being_repeated(
+    clean: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    clean.setenv(name, value)
+
+    with pytest.raises(ImproperlyConfigured, match=name) as refused:
+        variables.read()
+
+    assert "s3cr3t" not in str(refused.value)

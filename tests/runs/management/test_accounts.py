@@ -18,6 +18,15 @@ def test_an_account_is_made_with_its_role() -> None:
     assert [group.name for group in users.find("rita").groups.all()] == ["operator"]
 
 
+def test_an_account_may_have_an_address_for_notices() -> None:
+    assert faber("user", "create", "rita", "--email", "rita@example.org").code == 0
+    refused = faber("user", "create", "paul", "--email", "paul")
+
+    assert users.find("rita").email == "rita@example.org"
+    assert refused.code == 2
+    assert "'paul' is not an e-mail address" in refused.err
+
+
 def test_without_a_role_it_is_a_reviewer() -> None:
     assert faber("user", "create", "rita", "--json").document["role"] == "reviewer"
 
