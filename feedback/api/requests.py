@@ -20,7 +20,7 @@ from feedback.api.schemas import Status as StatusName
 from feedback.channels.callbacks import channel as callbacks
 from feedback.channels.callbacks import signing
 from feedback.models import FeedbackRequest
-from feedback.requests import code_changes, shown
+from feedback.requests import code_changes, shown, withdrawal
 from feedback.requests.answers import Words, counted, respond
 from feedback.requests.edits import Edit
 from feedback.requests.find import find_request
@@ -183,6 +183,8 @@ def _asked(request: ApiRequest, run: Run, body: AskPeople, *, lease: str = "") -
         files=remote.sent_files(sent),
     )
     asked = FeedbackRequest.objects.get(run=run, status=RequestStatus.PENDING)
+    asked.asked_by = request.auth.token.name
+    asked.save(update_fields=["asked_by"])
     if body.callback_url:
         callbacks.promise(asked, body.callback_url, request.auth.token)
     return request_shape(asked)
@@ -259,6 +261,28 @@ def override(
         raise Invalid([Problem("reason", "must not be empty")])
     with shown.compared(request_id) as seen:
         return idempotency.once_in_transaction(request, work)
+
+
+@router.post(
+    "/requests/{request_id}/withdraw",
+    response=answers({200: RequestJson}, 404, 409),
+    by_alias=True,
+    operation_id="withdrawRequest",
+    summary="Withdraw a question of one's own",
+)
+def withdraw(
+    request: ApiRequest, request_id: str, idempotency_key: IdempotencyHeader
+) -> Status[Json]:
+    """For the token that asked it: `next` hands the step out again, a run made for the question
+    ends."""
+
+    def work() -> tuple[int, Json]:
+        caller = request.auth
+        asked = withdrawal.withdraw(request_id, actor=caller.actor, token=caller.token.name)
+        return 200, request_shape(asked)
+
+    find_request(request_id, seen_by=request.auth.actor)
+    return idempotency.once_in_transaction(request, work)
 
 
 @router.post(

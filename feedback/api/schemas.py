@@ -109,6 +109,7 @@ class RequestJson(BaseModel):
     cost_usd: float | None = Field(
         description="Cost reported by the agent, over all attempts of the step."
     )
+    asked_again: bool = Field(description="A person refused the very same in this run before.")
     assignee: str | None = Field(description="Who is to look at it first.")
     quorum: int | dict[str, int] = Field(description="How many must agree, or of each group.")
     still_needed: str | None = Field(description="Who must still agree, in words.")
@@ -144,6 +145,7 @@ class RequestJson(BaseModel):
                     "round": 1,
                     "agent": "claude",
                     "cost_usd": 0.42,
+                    "asked_again": False,
                     "assignee": None,
                     "delegated": [],
                     "quorum": 1,

@@ -28,7 +28,7 @@ _OF_A_REQUEST = (
     *("steps_behind", "fingerprint", "requested_at", "ranked_at", "closed_at"),
     *("own_title", "round", "max_rounds", "agent", "cost_usd", "due_at"),
     *("escalate_to", "escalated_at", "assignee", "delegated"),
-    "quorum_groups",
+    *("quorum_groups", "repeats"),
 )
 _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),

@@ -149,6 +149,7 @@ class KeptRequest(Kept):
     escalated_at: Time | None = None
     assignee: Annotated[str, Field(max_length=150)] = ""
     delegated: list[Json] = []
+    repeats: Annotated[str, Field(max_length=40)] = ""
     quorum_groups: dict[str, Annotated[int, Field(ge=1, le=1000)]] = {}
     attempt: Count | None
     artifacts: list[Count]

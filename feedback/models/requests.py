@@ -75,6 +75,10 @@ class FeedbackRequest(models.Model):
     escalated_at = models.DateTimeField(null=True, blank=True)
     acts_at = models.DateTimeField(null=True, blank=True)  # when something of this is to be done
 
+    # The token that asked it, where a program did, and the same question that somebody refused.
+    asked_by = models.CharField(max_length=100, blank=True, default="", db_default="")
+    repeats = models.CharField(max_length=40, blank=True, default="", db_default="")
+
     # Who is to look at it first, and who handed it to whom.
     assignee = models.CharField(max_length=150, blank=True, default="", db_default="")
     delegated = models.JSONField(default=list, blank=True, db_default=[])

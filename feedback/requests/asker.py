@@ -23,7 +23,7 @@ from runs.domain.responses import usage
 from runs.domain.values.actors import POLICY
 from runs.domain.values.background import Background
 from runs.domain.values.ids import make_request_id
-from runs.domain.values.questions import FeedbackType, Question
+from runs.domain.values.questions import FeedbackType, Question, refuses
 from runs.domain.values.status import RequestStatus
 from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
@@ -64,6 +64,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         reviewers=reviewers,
         assignee=dealt_to,
         dealt_to=dealt_to,
+        repeats=_refused_before(run, question),
         quorum=question.quorum,
         quorum_groups=dict(question.quorum_groups),
         steps_behind=behind,
@@ -105,6 +106,19 @@ _USED = Prepared(
     ),
     *(-1, "a phase", "a step", 2),
 )
+
+
+def _refused_before(run: Run, question: Question) -> str:
+    """The request in which a person said no to the very same; else nothing."""
+    same = FeedbackResponse.objects.filter(
+        request__run=run,
+        request__type=question.type.value,
+        request__prompt=question.prompt,
+        decides=True,
+        state=FeedbackResponse.State.TAKEN,
+    ).exclude(provided_by__source=POLICY.source.value)
+    said = same.order_by("-pk").values_list("response", "request__request_id")
+    return next((request_id for answer, request_id in said if refuses(answer)), "")
 
 
 class _MadeBy(NamedTuple):

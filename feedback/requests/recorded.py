@@ -25,7 +25,7 @@ _OF_A_QUESTION = {
 }
 _ALSO_OF_A_QUESTION = (
     *("due_at", "on_timeout", "remind_every", "escalate_to", "escalated_at"),
-    *("assignee", "delegated", "quorum_groups"),
+    *("assignee", "delegated", "quorum_groups", "repeats"),
 )
 _OF_AN_ANSWER = {1: _OF_AN_ANSWER_AT_FIRST, 2: (*_OF_AN_ANSWER_AT_FIRST, "held_until")}
 

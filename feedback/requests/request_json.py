@@ -129,6 +129,7 @@ def _request_shape(
         "round": request.round,
         "agent": request.agent or None,
         "cost_usd": request.cost_usd,
+        "asked_again": bool(request.repeats),
         "assignee": request.assignee or None,
         "delegated": request.delegated,
         "quorum": request.quorum_groups or request.quorum,

@@ -44,6 +44,7 @@ def _told(request: FeedbackRequest) -> str:
             ("Run", request.run.run_id),
             ("Work id", request.run.work_id),
             ("Asked", f"{request.requested_at:%Y-%m-%d %H:%M} UTC"),
+            ("Asked again", request.repeats and f"refused before in {request.repeats}"),
             ("Due", _due(request)),
             ("For", ", ".join(request.reviewers)),
             ("Assigned to", _assigned(request)),

@@ -70,8 +70,9 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
     ]
     if values := feedback.get("values"):
         told["values"] = scrubbed(values, clean, names=False)
-    if feedback.get("skipped"):
-        told["skipped"] = True
+    for mark in ("skipped", "withdrawn"):
+        if feedback.get(mark):
+            told[mark] = True
     if fixes := _fixes(feedback):
         told["suggested_fixes"] = fixes
     if edits := given(feedback, "edits", list):

@@ -45,6 +45,7 @@ CALLS = {
     ),
     "leaveToolCall": Call(needs=_ACT, of="own", body={"waiter": "12345678"}),
     "answerRequest": Call(needs=_ANSWER, body={"response": "approve"}),
+    "withdrawRequest": Call(needs=_ACT, body={}),
     "delegateRequest": Call(needs=_ANSWER, body={"to": "admin"}),
     "overrideRequest": Call(needs=_OPERATE, body={"response": "approve", "reason": "x"}),
     "waitForAnswer": Call(needs=_READ),

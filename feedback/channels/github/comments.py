@@ -87,6 +87,7 @@ class Shown:
     on_timeout: str = ""
     escalated_to: tuple[str, ...] = ()
     assignee: str = ""
+    repeats: str = ""  # the request in which somebody refused the same
     round_name: str = ""
     round_limit: str = ""  # why only operators may request changes
     summary: str = ""
@@ -196,6 +197,8 @@ def _fields(shown: Shown) -> Iterator[str]:
     if shown.due_at:
         then = f", then {line(shown.on_timeout, 100)} is taken" if shown.on_timeout else ""
         yield f"**Due**: {_time(shown.due_at)}{then}"
+    if shown.repeats:
+        yield f"**Asked again**: this was refused before in {code(shown.repeats)}"
     if shown.assignee:
         yield f"**Assigned to**: {line(shown.assignee, 150)}"
     if shown.escalated_to:

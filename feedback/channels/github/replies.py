@@ -57,6 +57,7 @@ def shown(request: FeedbackRequest) -> Shown:
         on_timeout=request.on_timeout,
         escalated_to=tuple(request.escalated_to),
         assignee=request.assignee,
+        repeats=request.repeats,
         round_name=request.round_name,
         round_limit=request.round_limit,
         summary=told.summary,

@@ -174,6 +174,11 @@ def brings_fixes(name: str) -> bool:
     return _known(name) is _KNOWN["fix"]
 
 
+def refuses(name: str) -> bool:
+    """Whether choosing it is a no, whatever the run does then."""
+    return known_action(name) is Action.ABORT or _normalise(name) in _ALIASES["reject"]
+
+
 def approves(name: str) -> bool:
     """Whether it is the option that takes what is shown as it is."""
     return _known(name) is _KNOWN["approve"]
