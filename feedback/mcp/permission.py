@@ -4,12 +4,13 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from feedback.mcp.site import Json, Session, WaitResult
 from feedback.tool_calls import tool_input
 from runs.domain.values.errors import FaberError, NotFound
 from runs.domain.values.questions import Action
+from runs.domain.values.standing.calls import SubjectKind, subject_of
 from runs.domain.values.text import one_line
 
 Report = Callable[[float], Awaitable[None]]
@@ -18,6 +19,7 @@ Report = Callable[[float], Awaitable[None]]
 SLICE = 20.0
 # The file that is shown has the whole input; the context goes wherever the request goes.
 LONGEST_IN_CONTEXT = 4000
+LONGEST_IN_TITLE = 150
 
 REFUSED = (
     "A person refused this{words} The refusal is final: do not try it again and do not look for "
@@ -121,7 +123,7 @@ def _question(session: Session, tool: str, given: Json, tool_use_id: str) -> Jso
     }
     return {
         "type": "confirmation",
-        "prompt": f"Allow {name}?",
+        "prompt": f"Allow {name}{_what(tool, shown)}?",
         "options": [
             {"value": "confirm", "description": "Allow exactly this call, once"},
             {"value": "cancel", "description": "Deny this call; the agent must not retry it"},
@@ -130,6 +132,13 @@ def _question(session: Session, tool: str, given: Json, tool_use_id: str) -> Jso
         "artifact": {"path": tool_input.file_name(name), "content": tool_input.readable(shown)},
         "project": _project(session),
     }
+
+
+def _what(tool: str, shown: object) -> str:
+    """The command or the file, by which people know the request in a list."""
+    subject = subject_of(tool, shown if isinstance(shown, Mapping) else {})
+    text = one_line(subject.text, LONGEST_IN_TITLE)
+    return f": {text}" if subject.kind is not SubjectKind.CALL and text else ""
 
 
 def _summary(run_id: str) -> str:

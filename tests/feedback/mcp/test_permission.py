@@ -104,6 +104,22 @@ def test_what_people_see_holds_the_input_and_no_secret(claude: Caller) -> None:
     assert claude.verdict("Bash", **given) == {"behavior": "allow", "updatedInput": given}
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "title"),
+    [
+        ("Bash", {"command": "make deploy"}, "Allow Bash: make deploy?"),
+        ("Write", {"file_path": "/w/a.py", "content": ""}, "Allow Write: /w/a.py?"),
+        ("Bash", {"command": f"x --key {KEY}"}, "Allow Bash: x --key [redacted]?"),
+    ],
+)
+def test_a_request_is_called_by_the_command_or_the_file(
+    claude: Caller, tool: str, given: dict[str, str], title: str
+) -> None:
+    claude.verdict(tool, **given)
+
+    assert (asked().prompt, asked().title) == (title, title)
+
+
 def test_a_question_that_was_withdrawn_is_a_no(claude: Caller) -> None:
     claude.verdict("Write", file_path="x")
     FeedbackRequest.objects.update(status="cancelled")
