@@ -143,4 +143,6 @@ def still_needed(request: FeedbackRequest, given: Earlier) -> str:
     if not request.quorum_groups:
         return f"{request.quorum - len(alike)} more"
     missing = quorum.missing(request.quorum_groups, [_groups(each) for each in alike])
-    return ", ".join(f"{count} of {name.removeprefix(GROUP)}" for name, count in missing.items())
+    return ", ".join(
+        f"{count} of {name.removeprefix(GROUP)}" for name, count in sorted(missing.items())
+    )

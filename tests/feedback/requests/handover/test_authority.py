@@ -200,7 +200,7 @@ def test_one_of_each_team_must_agree() -> None:
     run = asked(quorum=TEAMS)
     request = f.pending(run)
     assert request.reviewers == ["group:security", "group:leads"]
-    assert request_shape(request)["still_needed"] == "1 of security, 1 of leads"
+    assert request_shape(request)["still_needed"] == "1 of leads, 1 of security"
 
     assert not f.answer(run, "approve", actor=member("Ann", "security")).decides
     assert not f.answer(run, "approve", actor=member("Ben", "security")).decides
