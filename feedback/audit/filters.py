@@ -43,12 +43,12 @@ class AuditForm(forms.Form):
     source = forms.ChoiceField(
         label="Channel",
         required=False,
-        choices=[("", "Every channel"), *((source.value, source.label) for source in Source)],
+        choices=[("", "All channels"), *((source.value, source.label) for source in Source)],
     )
     type = forms.ChoiceField(
         label="Type",
         required=False,
-        choices=[("", "Every type"), *((kind.value, kind.label) for kind in FeedbackType)],
+        choices=[("", "All types"), *((kind.value, kind.label) for kind in FeedbackType)],
     )
     since = forms.DateField(
         label="From", required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
@@ -60,7 +60,7 @@ class AuditForm(forms.Form):
     def __init__(self, *args: Any, sight: Sight, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._sight = sight
-        offer(self, "project", "Every project", listing.projects(sight))
+        offer(self, "project", "All projects", listing.projects(sight))
 
     @property
     def wanted(self) -> DecisionFilter:

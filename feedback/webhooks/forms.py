@@ -37,7 +37,7 @@ class WebhookForm(forms.Form):
         super().__init__(data)
         self._actor = actor
         self._projects = {project.name: project for project in endpoints.projects_of(actor)}
-        site = [("", "Every project")] if endpoints.may_manage_site(actor) else []
+        site = [("", "All projects")] if endpoints.may_manage_site(actor) else []
         self.fields["project"] = forms.ChoiceField(
             label="Project",
             required=not site,

@@ -80,7 +80,7 @@ def test_somebody_adds_an_address_and_tests_it(open_as: OpenAs, settings: Settin
         expect(page.get_by_label("Services")).to_have_value(re.compile(r"json://…[0-9a-f]{4}"))
 
         page.get_by_role("button", name="Send a test notice").click()
-        expect(page.get_by_text("The test is on its way")).to_be_visible()
+        expect(page.get_by_text("Test notice queued")).to_be_visible()
         work_off()
         expect(page.locator("#sent .row")).to_contain_text("sent")
         assert len(phone.calls) == 1

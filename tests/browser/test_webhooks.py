@@ -57,7 +57,7 @@ def test_a_webhook_is_added_looked_at_rotated_and_removed(
     webhook.refresh_from_db()
     expect(secret).to_have_text(endpoints.secret_of(webhook))
     page.get_by_text("Remove webhook").click()
-    page.get_by_role("button", name="Remove for good").click()
+    page.get_by_role("button", name="Remove permanently").click()
     expect(page.get_by_text("No webhooks yet.")).to_be_visible()
 
 

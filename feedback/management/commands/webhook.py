@@ -107,7 +107,7 @@ class Command(FaberCommand):
             document={"items": [deliveries.shape(each) for each in found], "next_cursor": None},
             text=layout.columns(header, rows, colour=self.in_colour)
             if rows
-            else "Nothing was sent yet.",
+            else "No deliveries yet.",
         )
 
 

@@ -59,8 +59,8 @@ class SearchForm(forms.Form):
     def __init__(self, *args: Any, sight: Sight, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._sight = sight
-        offer(self, "project", "Every project", listing.projects(sight))
-        offer(self, "workflow", "Every workflow", listing.workflows(sight))
+        offer(self, "project", "All projects", listing.projects(sight))
+        offer(self, "workflow", "All workflows", listing.workflows(sight))
         offer(self, "by", "Anyone", listing.starters(sight))
 
     @property

@@ -105,6 +105,6 @@ def test_who_operates_one_project_sees_its_webhooks_and_no_others(client: Client
     assert "hook/Acme/Own" in shown
     assert "hook/site" not in shown
     assert "hook/Acme/Other" not in shown
-    assert "Every project" not in shown
+    assert "All projects" not in shown
     everywhere = {"url": URL, "project": "", "events": ["run.started"]}
     assert client.post("/webhooks/", everywhere).status_code == 422
