@@ -16,7 +16,7 @@ from runs.terminal.layout import clean
 OWN_APPS = ("faber_site", "runs", "feedback")
 
 # Commands that may begin a site; others leave nothing behind where there is none.
-BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate")
+BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate", "restore")
 
 # What somebody wants to do, and the commands for it; a command in no group stands at the end.
 GROUPS = {
@@ -25,7 +25,10 @@ GROUPS = {
     "Decide": ("pending", "show", "answer"),
     "Inspect runs": ("status", "events", "state", "context", "verify", "audit"),
     "Write workflows": ("validate", "validate_response", "render"),
-    "Operate a site": ("doctor", "project", "user", "token", "webhook", "rule", "login_link"),
+    "Operate a site": (
+        *("doctor", "project", "user", "token", "webhook", "rule", "login_link"),
+        *("backup", "restore", "prune"),
+    ),
     "Connect": ("hook", "mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
 }
 

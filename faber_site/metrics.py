@@ -28,6 +28,7 @@ from feedback.models import (
     Outgoing,
     WebhookDelivery,
 )
+from feedback.upkeep import disk
 from runs.accounts import tokens
 from runs.api.auth import identify
 from runs.api.errors import refusal
@@ -103,6 +104,7 @@ class FromDatabase(Collector):
         )
         yield _beats()
         yield _deliveries()
+        yield _disk()
         yield _by_state("faber_callbacks", "Programs called back, by state.", Callback)
         yield _notices()
         yield _by_state(
@@ -183,6 +185,18 @@ def _deliveries() -> Metric:
         failing=Count("pk", filter=due & Q(attempts__gt=0)),
     )
     return _by_label("faber_deliveries", "Comments on issues, by state.", "state", found, found)
+
+
+def _disk() -> Metric:
+    used = disk.use()
+    told = {"database": used.database, "free": used.free, "total": used.total}
+    return _by_label(
+        "faber_disk_bytes",
+        "The database, and the disk of the data directory.",
+        "what",
+        told,
+        told,
+    )
 
 
 def _by_state(name: str, told: str, model: type[Outgoing]) -> Metric:

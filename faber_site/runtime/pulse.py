@@ -13,6 +13,7 @@ from faber_site.runtime import processes
 from faber_site.runtime.processes import Process
 from faber_site.runtime.set_back import ClockWatch
 from faber_site.runtime.sweep import sweep
+from feedback.upkeep import nightly
 from runs.jobs import heartbeat, queue
 from runs.jobs.table import Lane
 from runs.worker.lookout import Lookout
@@ -66,6 +67,7 @@ class Pulse:
         self._trouble = ""
         self._lookout = Lookout()
         self._clock = ClockWatch()
+        self._upkeep = nightly.Reminder()
 
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True, name="pulse").start()
@@ -122,6 +124,7 @@ class Pulse:
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + INTERVAL
             sweep(self._lookout)
+            self._upkeep.look()
 
 
 def _look(watch: Watch, members: Sequence[Process]) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from feedback.channels.callbacks import calls
 from feedback.channels.github import inbound, polling, webhook
 from feedback.channels.github.delivery import deliver_now
-from feedback.doctor import agents, given_up, hosts, notices, webhooks
+from feedback.doctor import agents, given_up, hosts, notices, room, webhooks
 from feedback.doctor.finding import MOST, REMEMBERED, Finding, place_of
 from feedback.models import (
     Callback,
@@ -45,6 +45,7 @@ def findings() -> list[Finding]:
         *_workers(),
         *hosts.findings(),
         *_isolation(),
+        *room.findings(),
         *agents.findings(),
         *_runs(),
         *_worktrees(),

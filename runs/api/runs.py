@@ -158,7 +158,7 @@ def add_event(
 
 @router.get(
     "/runs/{path:run_id}/context",
-    response=answers({200: Json}, 404, 409),
+    response=answers({200: Json}, 404, 409, 410),
     operation_id="getRunContext",
     summary="The newest context package, or another by its number",
 )

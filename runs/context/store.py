@@ -58,6 +58,7 @@ def load(row: ContextPackage) -> Json:
 
 def numbered(run: Run, number: int) -> ContextPackage:
     """A run's package by its number; they count from 1."""
+    run.check_kept()
     count = run.packages.count()
     if not 1 <= number <= count:
         raise NotFound(_none_such(run, number, count))
@@ -65,6 +66,7 @@ def numbered(run: Run, number: int) -> ContextPackage:
 
 
 def newest(run: Run) -> ContextPackage | None:
+    run.check_kept()
     return run.packages.order_by("id").last()
 
 

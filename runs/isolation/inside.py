@@ -10,6 +10,7 @@ _FIRST_PROCESS = Path("/proc/1/cmdline")
 # Commands that decide, or that make somebody who could; with a word: only when that is there too.
 REFUSED: dict[str, tuple[str, ...]] = {
     "answer": (),
+    "backup": (),
     "batch": ("answer",),
     "cancel": (),
     "delegate": (),
@@ -19,6 +20,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "notify": (),
     "override": (),
     "project": ("--set", "--webhook-secret"),
+    "prune": (),
+    "restore": (),
     "resume": (),
     "rule": ("disable", "remove", "stop", "start"),
     "token": (),

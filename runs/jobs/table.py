@@ -26,6 +26,7 @@ class Job(StrEnum):
     SEND_WEBHOOKS = "feedback.channels.webhooks.sending.send_due"
     ADDRESS_NOTICES = "feedback.channels.notices.addressing.address"
     SEND_NOTICE = "feedback.channels.notices.sending.hand_over"
+    CLEAN_UP = "feedback.upkeep.nightly.clean_up"
     TELL_BATCH = "feedback.batches.comment.tell"
 
     @property
@@ -84,6 +85,7 @@ _QUEUES = {
     Job.BEAT: Queue.STEPS,
     Job.ADVANCE_RUN: Queue.STEPS,
     Job.TIDY_WORKTREE: Queue.STEPS,  # a large folder takes long, and nobody waits for it
+    Job.CLEAN_UP: Queue.STEPS,
     # What somebody has said takes effect before anything is told or looked for outside.
     Job.GIVE_TURNS: Queue.PEOPLE,
     Job.TAKE_EFFECT: Queue.PEOPLE,

@@ -9,7 +9,7 @@ from runs.models.access import (
     StandIn,
 )
 from runs.models.audit import AuditEntry, AuditKind
-from runs.models.hosts import SiteHost
+from runs.models.hosts import SiteHost, Upkeep
 from runs.models.naming import choices
 from runs.models.packages import CodePart, ContextPackage, ContextPart
 from runs.models.projects import DEMO, ROUND_ROBIN, Batch, Project, owners_of
@@ -41,6 +41,7 @@ __all__ = [
     "StandIn",
     "StepAttempt",
     "StepOutput",
+    "Upkeep",
     "WorkerBeat",
     "choices",
     "owners_of",

@@ -1,4 +1,4 @@
-"""The machines that work on one site."""
+"""The machines that work on one site, and what one of them does for all."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -23,6 +23,19 @@ class SiteHost(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["identity", "name"], name="host_listed_once")
         ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Upkeep(models.Model):
+    """Something that is done now and then, by one process of all machines."""
+
+    name = models.CharField(max_length=40, unique=True)
+    done_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "upkeep"
 
     def __str__(self) -> str:
         return self.name

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from runs.domain.planning import titles
 from runs.domain.planning.planner import Facts
+from runs.domain.values.errors import Pruned
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.domain.values.text import one_line
@@ -101,6 +102,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     updated_at = models.DateTimeField(default=timezone.now)
     completed_at = models.DateTimeField(null=True, blank=True)
+    pruned_at = models.DateTimeField(null=True, blank=True)  # what its steps printed and were told
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -191,6 +193,14 @@ class Run(models.Model):
             retry_count=self.retry_count,
             warnings_total=self.warnings_total,
         )
+
+    def check_kept(self) -> None:
+        """Refuse what was there and was pruned."""
+        if self.pruned_at:
+            raise Pruned(
+                f"What the steps of this run printed and were told was pruned on "
+                f"{self.pruned_at:%Y-%m-%d}. Its decisions, events and artifacts are kept."
+            )
 
     @property
     def state(self) -> RunStatus:

@@ -18,7 +18,7 @@ from runs.accounts import membership, users
 from runs.accounts.membership import Sight
 from runs.chain import refusals
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import FaberError, NotAllowed, NotFound
+from runs.domain.values.errors import FaberError, NotAllowed, NotFound, Pruned
 from runs.models import Artifact
 
 NOTHING_NEW = 204
@@ -27,6 +27,7 @@ STOP_POLLING = 286
 _CODES = {
     "not_found": 404,
     "no_changes": 404,
+    "gone": 410,
     "not_allowed": 403,
     "already_answered": 409,
     "stale": 409,
@@ -109,6 +110,8 @@ def refusing(view: View[_P]) -> View[_P]:
     def wrapped(request: PageRequest, /, *args: _P.args, **kwargs: _P.kwargs) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
+        except Pruned as error:
+            return page(request, "410.html", {"message": str(error)}, status=status_of(error))
         except NotFound as error:
             raise Http404(str(error)) from error
         except NotAllowed as error:

@@ -25,6 +25,7 @@ from runs.domain.values.errors import (
     NotAllowed,
     NotFound,
     Problem,
+    Pruned,
     Refused,
 )
 from runs.domain.values.status import RunStatus
@@ -215,6 +216,8 @@ def error_from(shape: Mapping[str, Any]) -> FaberError:
             return Invalid(Problem(**each) for each in details.get("problems", ()))
         case NotFound.code:
             return NotFound(told)
+        case Pruned.code:
+            return Pruned(told)
         case "unauthorised" | "error" | "unexpected" | None:
             return FaberError(told or None)
     return Refused(told)

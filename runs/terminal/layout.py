@@ -44,6 +44,16 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest:02d}s"
 
 
+def size(count: int) -> str:
+    """Bytes, in the largest unit that says enough."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
 def columns(header: Sequence[str], rows: Iterable[Sequence[object]], *, colour: bool) -> str:
     padded = _padded([header, *([one_line(cell) for cell in row] for row in rows)])
     if not colour:

@@ -11,6 +11,9 @@ OURS = ("faber_site", "runs", "feedback")
 # What each does to others; a new one without a row fails.
 DECIDES = {
     "answer": ["fr-20261116-000000", "approve"],
+    "backup": ["/nowhere/at/all"],
+    "prune": ["--older-than", "90d"],
+    "restore": ["/nowhere"],
     "batch": ["answer", "coord-20261116-000000"],
     "cancel": ["latest", "--reason", "x"],
     "delegate": ["fr-20261116-000000", "rita"],

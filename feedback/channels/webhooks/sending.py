@@ -35,8 +35,6 @@ _STINT = 20.0
 GIVEN_UP_AFTER = timedelta(hours=36)
 _LONGEST_REST = timedelta(minutes=15)
 _PATIENCE = timedelta(seconds=30)
-# What was delivered or given up is kept so long for people to look at.
-KEPT = timedelta(days=30)
 _SWITCHED_OFF = "it returned 410 Gone, so FABER stopped sending"
 
 
@@ -87,20 +85,13 @@ def undelivered() -> QuerySet[WebhookDelivery]:
 
 
 def catch_up() -> None:
-    """Have sent what should have left by now, and forget what was long ago."""
+    """Have sent what should have left by now and did not."""
     now = clock.now()
     late = queue.lost_before(Job.SEND_WEBHOOKS, now, _PATIENCE)
     lost = _due().filter(next_try_at__lt=late, endpoint__retry_at__lt=late)
     # From now on they wait for this job, so that the next sweep does not queue another.
     if lost.exists() and WebhookDelivery.objects.filter(pk__in=lost).update(next_try_at=now):
         queue.enqueue(Job.SEND_WEBHOOKS)
-    forget(older_than=KEPT)
-
-
-def forget(*, older_than: timedelta, most: int = 1000) -> int:
-    """Remove deliveries that are over."""
-    over = WebhookDelivery.objects.filter(is_due=False, created_at__lt=clock.now() - older_than)
-    return over.filter(pk__in=list(over.values_list("pk", flat=True)[:most])).delete()[0]
 
 
 def _due() -> QuerySet[WebhookDelivery]:

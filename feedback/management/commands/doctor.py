@@ -3,8 +3,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from feedback.doctor import diagnosis
+from feedback.doctor import diagnosis, room
 from feedback.doctor.finding import Finding
+from feedback.upkeep import disk
 from runs.domain.values.events import timestamp
 from runs.domain.values.numbers import number_of
 from runs.domain.values.status import RunStatus
@@ -34,10 +35,12 @@ class Command(FaberCommand):
         missing = missing_by_default()
         if missing and not any(finding.what in missing[0] for finding in left):
             lines += missing
-        heard = diagnosis.last_heard()
+        lines.append(room.told())
+        heard, used = diagnosis.last_heard(), disk.use()
         document = {
             "findings": [_shape(finding) for finding in left],
             "repaired": repaired,
+            "disk": {"database_bytes": used.database, "free_bytes": used.free},
             "agent_installed": not missing,
             "step_isolation": settings.FABER_STEP_ISOLATION,
             "last_github_delivery": timestamp(heard) if heard else None,

@@ -31,6 +31,12 @@ class NotFound(FaberError):
     code = "not_found"
 
 
+class Pruned(NotFound):
+    """This was removed because it is old."""
+
+    code = "gone"
+
+
 class Refused(FaberError):
     """The current state does not allow this."""
 

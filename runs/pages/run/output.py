@@ -83,6 +83,7 @@ def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
     attempt = run.attempts.filter(pk=attempt_pk).first()
     if attempt is None:
         raise NotFound(f"The run {run.run_id} has no such attempt.")
+    run.check_kept()
     return attempt
 
 

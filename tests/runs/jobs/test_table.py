@@ -5,7 +5,13 @@ import pytest
 
 from runs.jobs.table import Job, Lane
 
-ARGUMENTS = {Job.BEAT: 0, Job.SHORT_BEAT: 0, Job.READ_WEBHOOKS: 0, Job.SEND_WEBHOOKS: 0}
+ARGUMENTS = {
+    Job.BEAT: 0,
+    Job.SHORT_BEAT: 0,
+    Job.READ_WEBHOOKS: 0,
+    Job.SEND_WEBHOOKS: 0,
+    Job.CLEAN_UP: 0,
+}
 
 
 @pytest.mark.parametrize("job", Job)
@@ -18,7 +24,7 @@ def test_every_job_names_a_function_that_takes_the_key_of_a_row(job: Job) -> Non
 def test_only_what_may_last_long_is_in_the_lane_of_steps() -> None:
     long = {job for job in Job if job.lane is Lane.STEPS}
 
-    assert long == {Job.BEAT, Job.ADVANCE_RUN, Job.TIDY_WORKTREE}
+    assert long == {Job.BEAT, Job.ADVANCE_RUN, Job.TIDY_WORKTREE, Job.CLEAN_UP}
 
 
 @pytest.mark.parametrize("lane", Lane)

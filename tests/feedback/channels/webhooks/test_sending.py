@@ -269,20 +269,6 @@ def test_a_removed_webhook_is_not_called(receiver: Receiver, webhook: WebhookEnd
     assert not WebhookDelivery.objects.exists()
 
 
-@pytest.mark.usefixtures("run")
-def test_what_is_long_over_is_forgotten(receiver: Receiver) -> None:
-    long_ago = timezone.now() - sending.KEPT - timedelta(minutes=1)
-    WebhookDelivery.objects.update(created_at=long_ago)
-    sending.catch_up()
-    assert WebhookDelivery.objects.exists(), "what is still due is not over"
-    work_off()
-
-    sending.catch_up()
-
-    assert len(receiver.calls) == 1
-    assert not WebhookDelivery.objects.exists()
-
-
 def test_a_name_that_means_a_private_address_later_is_not_called(
     receiver: Receiver, webhook: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
