@@ -139,3 +139,10 @@ def test_metrics_tell_how_far_notices_got() -> None:
 
 def test_a_scrape_changes_nothing() -> None:
     assert Client().post("/metrics").status_code == 405
+
+
+def test_the_disk_is_told() -> None:
+    told = values()
+
+    assert told["faber_disk_bytes{database}"] > 0
+    assert 0 < told["faber_disk_bytes{free}"] <= told["faber_disk_bytes{total}"]

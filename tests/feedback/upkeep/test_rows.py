@@ -26,12 +26,12 @@ def test_every_row_comes_back_as_it_was(tmp_path: Path) -> None:
     WebhookEndpoint.objects.create(endpoint_id="wh_1", url="https://x/", events=["a"])
     ContextPart.objects.create(digest="d", content=bytes(range(256)), size=256)
 
-    compared = set()
+    compared: set[str] = set()
     for model in rows.tables(apps):
         names = [field.attname for field in rows.columns(model)]
         kept = {row.pk: values(row) for row in model._base_manager.all()}
         back = [values(rows.read(model, names, line)) for line in rows.lines(model, "default")]
-        assert back == [kept[row[model._meta.pk.attname]] for row in back]  # type: ignore[union-attr,index]
+        assert back == [kept[row[model._meta.pk.attname]] for row in back]
         assert len(back) == len(kept)
         compared.update({model._meta.label} if back else ())
 
