@@ -105,7 +105,7 @@ FABER_CHANNELS = (
     "feedback.exchange.sync.channel",
 )
 # After how many days what runs printed and were told is pruned every night; 0: never.
-FABER_RETENTION_DAYS = env.number("FABER_RETENTION_DAYS", 0, most=36500)
+FABER_RETENTION_DAYS = _given.retention_days
 # Where programs may be called back although it is a private network, or without https.
 FABER_CALLBACK_ALLOW = _given.callback_allow
 

@@ -152,6 +152,14 @@ class Variables(BaseSettings):
         values.whole(0, 3600),
         told("how long an answer given in the browser can be undone; 0 = off"),
     ] = 5
+    retention_days: Annotated[
+        int,
+        values.whole(0, 36500),
+        told(
+            "after how many days what finished runs printed and were told is pruned every night;"
+            " 0 = never. See [Years](operating.md#years)"
+        ),
+    ] = 0
     callback_allow: Annotated[
         values.AllowedAddresses,
         told(

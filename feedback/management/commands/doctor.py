@@ -32,10 +32,10 @@ class Command(FaberCommand):
                 "Step isolation is off (FABER_STEP_ISOLATION=off): steps can read the data "
                 "directory and answer as anyone."
             )
+        lines.append(room.told())
         missing = missing_by_default()
         if missing and not any(finding.what in missing[0] for finding in left):
             lines += missing
-        lines.append(room.told())
         heard, used = diagnosis.last_heard(), disk.use()
         document = {
             "findings": [_shape(finding) for finding in left],
