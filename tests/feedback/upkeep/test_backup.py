@@ -213,7 +213,7 @@ def test_a_backup_of_the_version_before_is_brought_up_to_date(
     manifest["migrations"] = [
         key
         for key in manifest["migrations"]  # type: ignore[attr-defined]
-        if key != ["faber_runs", "0019_upkeep"]
+        if key != ["faber_runs", "0021_upkeep"]
     ]
     table = manifest["tables"]["faber_runs.Run"]  # type: ignore[index]
     place = table["columns"].index("pruned_at")
