@@ -9,7 +9,7 @@ from runs.workspaces.git import ask_git
 
 
 def forget(folder: Path, heads: Collection[str]) -> list[str]:
-    """Remove those of removed runs' snapshots, by their heads, and tell which are gone.
+    """Remove those of removed or pruned runs' snapshots, by their heads, and tell which are gone.
 
     Only what is named: another site may keep snapshots in the same repository. What a run that
     stays shows too is left, and so is everything where git cannot be asked.
@@ -19,7 +19,8 @@ def forget(folder: Path, heads: Collection[str]) -> list[str]:
 
 
 def _still_shown(heads: Collection[str]) -> set[str]:
-    return set(CodeSnapshot.objects.filter(head__in=heads).values_list("head", flat=True))
+    shown = CodeSnapshot.objects.filter(head__in=heads, run__pruned_at=None)
+    return set(shown.values_list("head", flat=True))
 
 
 def _removed(folder: Path, head: str) -> bool:
