@@ -156,8 +156,8 @@ class Variables(BaseSettings):
         int,
         values.whole(0, 36500),
         told(
-            "after how many days what finished runs printed and were told is pruned every night;"
-            " 0 = never. See [Years](operating.md#years)"
+            "age in days at which the output and context packages of finished runs are deleted,"
+            " every night; 0 = never. See [Years](operating.md#years)"
         ),
     ] = 0
     callback_allow: Annotated[
