@@ -23,6 +23,7 @@ from runs import engine
 from runs.domain.values.errors import AlreadyAnswered, Refused
 from runs.models import Run, StepAttempt
 from tests import factories as f
+from tests import sites
 from tests.commands import FABER, environment, faber
 from tests.original import ASKED, RUN_ID, answer_there, ask, change, emit, got, make_run, put
 
@@ -444,7 +445,7 @@ def test_an_answer_that_came_too_late_is_not_written_over_another(sync: Sync, fo
     ]
     shown = faber("show", ASKED, "--json").document
     assert shown["response"]["provided_by"]["user"] == "jmcwilliam"
-    assert "jmcwilliam chose reject before" in WriteBack.objects.get().refused
+    assert "jmcwilliam already chose reject" in WriteBack.objects.get().refused
     lines = faber("audit", "--json").document
     assert {(line["user"], line["state"]) for line in lines["items"]} == {
         ("Rita", "retracted"),
@@ -560,7 +561,7 @@ def test_a_lock_that_somebody_holds_is_waited_for(
         fcntl.flock(lock, fcntl.LOCK_EX)
         sync.look()
         assert state_of(folder)["status"] == "awaiting_feedback"
-        assert "held by somebody else" in WriteBack.objects.get().last_error
+        assert "locked by another process" in WriteBack.objects.get().last_error
 
     looked(sync)
 
@@ -648,6 +649,7 @@ def test_hundreds_of_quiet_directories_are_passed_over(
 def test_a_signal_ends_watching_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     folder = make_run(tmp_path / "project" / BASE)
     ask(folder)
+    sites.seed(tmp_path / "data")
     process = subprocess.Popen(
         [FABER, "sync", str(tmp_path / "project"), "--json"],
         cwd=tmp_path,
@@ -672,6 +674,7 @@ def test_a_signal_ends_watching_cleanly(tmp_path: Path, number: signal.Signals) 
 def test_an_answer_given_while_it_watches_is_written(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "project" / BASE)
     ask(folder)
+    sites.seed(tmp_path / "data")
     process = subprocess.Popen(
         [FABER, "sync", str(tmp_path / "project")],
         cwd=tmp_path,
