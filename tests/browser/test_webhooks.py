@@ -42,7 +42,7 @@ def test_a_webhook_is_added_looked_at_rotated_and_removed(
         sending.send_due()
         page.get_by_role("link", name=receiver.url).click()
         expect(page.get_by_text("Delivered", exact=True)).to_have_count(3)
-        expect(page.get_by_text("It answered 422.")).to_be_visible()
+        expect(page.get_by_text("It returned 422.")).to_be_visible()
         assert faults(page) == []
 
         failed = WebhookDelivery.objects.get(delivered_at=None)
