@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from runs.rendering.document import Document
 from runs.rendering.raw_html import image_label, left_out, missing_label
-from runs.rendering.sanitising import MISSING
+from runs.rendering.sanitising import MISSING, is_forbidden
 
 _TAGS = {"s": "del"}
 
@@ -106,6 +106,10 @@ class Text:
 
     def _attributes(self, token: Token) -> dict[str, str]:
         self._document.used_labels.add(token.meta.get("label", ""))
+        address = str(token.attrs.get("href", ""))
+        if is_forbidden(address):
+            line = self._line_of(address)
+            self._document.hidden.note("The address of a link", line, line)
         # One long address used by many short references would make a small document huge.
         self._document.work.spend(sum(len(str(value)) for value in token.attrs.values()) // 2)
         return {name: _literal(str(value)) for name, value in token.attrs.items()}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from runs.rendering.bounds import MAX_TAGS, CannotRenderError
 from runs.rendering.lines import LineStamp
 from runs.rendering.pictures import Pictures
-from runs.rendering.sanitising import MISSING, TAGS
+from runs.rendering.sanitising import MISSING, TAGS, is_forbidden
 
 # Tags that are left out; what stands between them is shown. Any other unknown tag is more
 # likely a placeholder such as `<name>`, and is shown as it is written.
@@ -96,8 +96,14 @@ def left_out(markup: str) -> Iterator[tuple[str, int, int]]:
         name = (tag[2] or "").lower()
         if name in LEFT_OUT:
             yield f"The HTML tag <{tag[1]}{name}>", line, line
-        elif name in _READ and not _PLAIN_ATTRIBUTES.fullmatch(tag[3]):
+        elif name in _READ and (
+            not _PLAIN_ATTRIBUTES.fullmatch(tag[3]) or _loses_address(name, tag[3])
+        ):
             yield f"Part of the HTML tag <{tag[1]}{name}>", line, line
+
+
+def _loses_address(name: str, rest: str) -> bool:
+    return name == "a" and is_forbidden(_attributes(rest).get("href", ""))
 
 
 def image_as_link(attributes: dict[str, str]) -> str:

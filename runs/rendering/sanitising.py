@@ -126,12 +126,18 @@ def _prefixed(name: str) -> str | None:
     return ID_PREFIX + name.removeprefix(ID_PREFIX) if name else None
 
 
+def is_forbidden(address: str) -> bool:
+    """Whether it leads neither to a page nor to a file, and is left out of a link."""
+    scheme = _SCHEME.match(_DROPPED_BY_BROWSERS.sub("", address).strip())
+    return scheme is not None and scheme[1].lower() not in SCHEMES
+
+
 def _address(value: str) -> str | None:
     address = _DROPPED_BY_BROWSERS.sub("", value).strip()
     if address.startswith("#"):
         return f"#{_prefixed(address[1:]) or ''}"
-    if scheme := _SCHEME.match(address):
-        return address if scheme[1].lower() in SCHEMES else None
+    if _SCHEME.match(address):
+        return None if is_forbidden(address) else address
     return address if _is_below(address) else None
 
 

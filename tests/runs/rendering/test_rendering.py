@@ -363,6 +363,18 @@ def test_any_markup_is_rendered_to_something_harmless(text: str) -> None:
     assert not is_plain(rendered)
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("text\n\n[here](javascript:word)", "The address of a link is hidden on line 3."),
+        ("<a href=javascript:word>here</a>", "Part of the HTML tag <a> is hidden on line 1."),
+        ('<a href="java\tscript:word">here</a>', "Part of the HTML tag <a> is hidden on line 1."),
+    ],
+)
+def test_an_address_that_is_left_out_of_a_link_is_told(source: str, told: str) -> None:
+    assert render(source).hidden == (told,)
+
+
 WORDS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12)
 
 

@@ -1,7 +1,7 @@
 """A pattern covers what its author could see in it, and in doubt nothing."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from runs.domain.values.standing.calls import Subject, SubjectKind
@@ -63,6 +63,8 @@ def test_no_pattern_covers_a_way_up(pattern: str, below: str) -> None:
 
 @given(paths)
 def test_a_star_stays_within_its_folder(folder: str) -> None:
+    assume(".." not in folder.split("/"))  # no pattern covers a way up
+
     assert covers(f"{folder}/*", path(f"{folder}/file.py"))
     assert covers(f"{folder}/**", path(f"{folder}/deep/file.py"))
     if "*" not in folder:
