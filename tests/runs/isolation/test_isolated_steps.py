@@ -437,7 +437,7 @@ def test_where_it_cannot_be_had_require_fails_the_step(data: Path, mine: Path) -
 
     assert outcome.result.status is ResultStatus.FAILURE
     assert outcome.result.message == (
-        "This site executes steps in isolation only, which cannot be had here: "
+        "This site requires step isolation, which is not available here: "
         "bwrap is not installed; unshare is not installed."
     )
     assert "Install bubblewrap" in outcome.result.suggested_fixes[0]
