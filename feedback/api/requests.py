@@ -15,6 +15,7 @@ from feedback.api.schemas import (
     OverrideRequest,
     RequestJson,
     Requests,
+    WithdrawRequest,
 )
 from feedback.api.schemas import Status as StatusName
 from feedback.channels.callbacks import channel as callbacks
@@ -271,7 +272,10 @@ def override(
     summary="Withdraw a question of one's own",
 )
 def withdraw(
-    request: ApiRequest, request_id: str, idempotency_key: IdempotencyHeader
+    request: ApiRequest,
+    request_id: str,
+    body: WithdrawRequest,
+    idempotency_key: IdempotencyHeader,
 ) -> Status[Json]:
     """For the token that asked it: `next` hands the step out again, a run made for the question
     ends."""

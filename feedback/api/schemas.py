@@ -239,6 +239,10 @@ class EditSent(Sent):
     content: str
 
 
+class WithdrawRequest(Sent):
+    """Nothing: the address says it all."""
+
+
 class DelegateRequest(Sent):
     to: str = Field(min_length=1, max_length=150, description="An account.")
     comment: str = Field("", max_length=2000)

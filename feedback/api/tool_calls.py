@@ -37,7 +37,9 @@ class ToolCallSent(Sent):
     agent: Literal["claude", "codex", "other"] = "claude"
     folder: Annotated[str, Field(max_length=1000)] = ""
     project: Annotated[str, Field(max_length=200)] = ""
-    wait: float = Field(0, ge=0, allow_inf_nan=False, description="Seconds; more than 60 are 60.")
+    wait: float = Field(
+        0, ge=0, strict=True, allow_inf_nan=False, description="Seconds; more than 60 are 60."
+    )
 
 
 class LeaveCall(Sent):
