@@ -40,6 +40,8 @@ window.Comments = (() => {
     gutter.className = "code-gutter";
     for (let at = 0; at < Math.min(count, LONGEST_CODE); at += 1) gutter.append(control(start + at));
     block.classList.add("commentable", "has-gutter");
+    // Its controls are no stops of their own: without this, keys could not scroll a long line.
+    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
     block.prepend(gutter);
     // Each control is as high as its line, however the code is set.
     gutter.style.top = `${code.offsetTop}px`;

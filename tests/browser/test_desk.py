@@ -355,6 +355,7 @@ def test_nothing_in_the_bar_stands_over_anything_else(open_as: OpenAs) -> None:
     page = open_as("a-rather-long-name-of-somebody", Role.ADMIN)
     for width in (390, 640, 700, 760, 820, 870, 960, 1060):
         page.set_viewport_size({"width": width, "height": 400})
+        page.reload()
         assert page.evaluate(OVERLAPPING) == [], width
         assert page.evaluate(WIDER_THAN_THE_SCREEN) == 0, width
 

@@ -67,7 +67,7 @@ def test_a_person_lets_claude_code_use_a_tool(agent: Agent, open_as: OpenAs) -> 
     waits = agent.start("approve_tool_use", tool_name="Bash", input=given, tool_use_id="toolu_1")
 
     page.goto("/")
-    page.get_by_role("link", name="Allow Bash?").click()
+    page.get_by_role("link", name=re.compile(r"^Allow Bash: ")).click()
     page.get_by_role("button", name="Confirm").click()
 
     assert text_of(waits.result(timeout=served.PATIENCE + 5)) == (

@@ -71,7 +71,7 @@ def test_a_drain_that_takes_too_long_says_so_and_goes_on(site: Scratch) -> None:
     told, _ = drain.communicate(timeout=BACK)
 
     assert drain.returncode == 3
-    assert told.startswith("Steps are still under way")
+    assert told.startswith("Some steps are still running.")
     (site.folder.parent / "go").touch()
     assert site.faber
     assert site.faber.wait(timeout=BACK) == 0

@@ -229,7 +229,7 @@ def test_what_only_the_database_notices_is_refused_too(exported: Path) -> None:
     answer = faber("import", str(exported))
 
     assert answer.code == 2
-    assert "cannot be stored" in answer.err
+    assert "can't be stored" in answer.err
     assert not Run.objects.exists()
 
 

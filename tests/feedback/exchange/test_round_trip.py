@@ -421,7 +421,7 @@ def test_a_record_of_an_earlier_moment_is_left_aside(work_tree: Path, tmp_path: 
     answer = faber("import", str(tmp_path / "out"))
 
     assert answer.code == 0
-    assert "faber/record.json: is of an earlier moment than the rest" in answer.err
+    assert "faber/record.json: is older than the rest" in answer.err
     assert Run.objects.get().artifacts == {"spec_path": "/specs/other.md"}
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ def asked(method: str, **params: Any) -> dict[str, Any]:
 
 
 def test_the_greeting_is_what_the_server_says() -> None:
-    assert front.greeting() == greeting.greeting(), greeting.__doc__
+    with ThreadPoolExecutor(1) as aside:  # a browser test may have left a loop in this thread
+        said = aside.submit(greeting.greeting).result()
+
+    assert front.greeting() == said, greeting.__doc__
 
 
 @pytest.mark.parametrize(

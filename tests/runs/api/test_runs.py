@@ -30,7 +30,7 @@ RUN_JSON = {
         "created_at",
         "started_by_token",
     ),
-    *("updated_at", "completed_at", "error", "pending_request", "url"),
+    *("updated_at", "completed_at", "error", "pending_request", "due_at", "url"),
 }
 
 

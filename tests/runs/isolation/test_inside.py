@@ -71,7 +71,7 @@ def shell_with(folder: Path, settings: Mapping[str, str], *words: str) -> Answer
 def test_a_step_may_not_decide(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FABER_RUN_ID", "acme/app/1")
 
-    assert inside.refusal(line.split()).startswith("A step may not call `faber ")
+    assert inside.refusal(line.split()).startswith("Steps can't call `faber ")
 
 
 @pytest.mark.parametrize("line", ALLOWED)
@@ -95,7 +95,7 @@ def test_without_isolation_the_environment_tells(folder: Path) -> None:
 
     assert refused.code == 7
     assert refused.document["error"]["code"] == "not_allowed"
-    assert "A step may not call `faber login-link`" in refused.err
+    assert "Steps can't call `faber login-link`" in refused.err
     assert in_step(folder, "status").code in (0, 6)
     assert made.code == 0
 
@@ -134,7 +134,7 @@ def test_an_isolated_step_cannot_decide_whatever_it_removes(folder: Path) -> Non
     assert "Traceback" not in output
     assert "0 validate" in output
     assert "7 status" in output
-    assert "A step cannot reach the site's data" in output
+    assert "Steps can't access the site's data" in output
 
 
 def test_with_isolation_off_the_same_step_reads_everything(folder: Path) -> None:
@@ -247,7 +247,7 @@ def test_an_isolated_step_tells_of_its_work_in_its_own_run_only(folder: Path) ->
     event = json.loads(seen["told"][1])
     assert (event["type"], event["run_id"]) == ("commit_create", ran.document["run_id"])
     assert (seen["engine"][0], seen["other"][0], seen["pretended"][0]) == (2, 7, 7)
-    assert "its own run only" in seen["other"][2]
+    assert "only to its own run" in seen["other"][2]
     told = shell(folder, "events", ran.document["run_id"], "--json").document["items"]
     assert [each for each in told if each["type"] == "commit_create"] == [event]
     history = shell(folder, "events", other, "--json").document["items"]

@@ -182,7 +182,7 @@ def test_what_was_not_committed_is_missed_although_the_commit_is_there(become: B
     take(run)
 
     assert f.fresh(run).left_commit == ""
-    assert "second does not have what it left there" in f.pending(run).prompt
+    assert "second does not have its files" in f.pending(run).prompt
 
 
 def test_a_shared_folder_will_do_at_once(become: Become, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_folder_that_no_machine_has_is_named_with_the_machines(become: Become)
     take(run)
 
     said = f.pending(run).prompt
-    assert f"no machine of this site has the folder {folder} (looked on first, second)" in said
+    assert f"no machine of this site has the folder {folder} (checked first, second)" in said
 
 
 def test_a_step_that_waits_for_a_busy_machine_is_not_queued_again(become: Become) -> None:

@@ -165,7 +165,7 @@ def test_an_agent_that_is_not_installed_is_told_before_the_start(
 
     page = client.get("/start/").content.decode()
 
-    told = "Agent <code>no-such-agent</code> is not installed. Install it or set FABER_AGENT_COMMAND."
+    told = "Agent <code>no-such-agent</code> is not installed."
     assert page.count(told) == page.count('class="offer-warning"') >= 1
 
 
