@@ -3,17 +3,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up test quick next chaos check bench lighthouse screenshots docs format lock
+.PHONY: up test quick next chaos check bench bench-peers lighthouse screenshots docs format lock
 .DELETE_ON_ERROR:
 
 # pip checks every hash, so next year's set-up gives the same tree.
 .venv/installed: requirements.lock requirements-build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "FABER needs Python 3.11 or newer; set PYTHON=…" >&2; exit 1; }
-	@test -d .venv || { echo "Setting up .venv (once) …" >&2; $(PYTHON) -m venv .venv; }
+	@test -x $(BIN)/pip || { echo "Setting up .venv (once) …" >&2; $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 		-r requirements.lock -r requirements-build.lock >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . >&2
+	@$(BIN)/python -m compileall -q faber_site runs feedback  # once, also where Python keeps no bytecode
 	@touch $@
 
 .venv/installed-dev: requirements-dev.lock .venv/installed
@@ -28,8 +29,10 @@ up: .venv/installed
 test: .venv/installed-dev
 	@sh tests/browser/install.sh
 	@sh tests/install_bubblewrap.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 --dist loadgroup -m "database or postgres"
+	@sh tests/install_nginx.sh
+	@sh tests/install_brokers.sh
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 3 --dist loadgroup -m "database or postgres"
 
 # The inner loop: no browser, no killed processes, no PostgreSQL, nothing that starts programs.
 quick: .venv/installed-dev
@@ -53,9 +56,10 @@ next: .venv-next/installed
 CHAOS_SECONDS ?= 600
 CHAOS_SEED ?=
 CHAOS_DATABASES ?= sqlite postgres
+CHAOS_QUEUE ?= database
 
 chaos: .venv/installed-dev
-	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.chaos.storm --seconds $(CHAOS_SECONDS) \
+	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.chaos.storm --seconds $(CHAOS_SECONDS) --queue $(CHAOS_QUEUE) \
 		$(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) $(foreach name,$(CHAOS_DATABASES),--database $(name))
 
 check: .venv/installed-dev
@@ -70,15 +74,22 @@ check: .venv/installed-dev
 bench: .venv/installed-dev
 	$(BIN)/python -m bench
 
+# Peers are installed once, each in an environment of its own below BENCH_PEERS_DIR.
+BENCH_ROUNDS ?= 5
+BENCH_PEERS ?= faber langgraph dbos burr prefect
+
+bench-peers: .venv/installed-dev
+	$(BIN)/python -m bench.peers --rounds $(BENCH_ROUNDS) --only $(BENCH_PEERS)
+
 lighthouse: .venv/installed-dev
-	$(BIN)/python -m bench.lighthouse
+	$(BIN)/python -m bench.web.lighthouse
 
 screenshots: .venv/installed-dev
 	$(BIN)/python docs/take_screenshots.py
 
 # What is made from the code; tests compare it.
 docs: .venv/installed-dev
-	$(BIN)/python -m faber_site.configuration.reference > docs/settings.md
+	$(BIN)/python -m faber_site.references docs
 	$(BIN)/python manage.py shell -v 0 -c "from feedback.mcp import greeting; print(greeting.text())" \
 		> .venv/greeting.json && mv .venv/greeting.json feedback/mcp/greeting.json
 

@@ -162,10 +162,17 @@ class Faber:
         """Every open request that matches project, type or assigned, the oldest first."""
         return self._pages("/requests", {"status": "pending", **filters}, "cursor")
 
-    def wait(self, request_id: str, seconds: float | None = None) -> Json | None:
+    def wait(
+        self,
+        request_id: str,
+        seconds: float | None = None,
+        *,
+        reply: Callable[[Json], str] | None = None,
+    ) -> Json | None:
         """The request once it is answered or withdrawn; None when that took too long.
 
-        Many short waits: whatever happens to the connection, the answer is not lost.
+        Many short waits: whatever happens to the connection, the answer is not lost. A reviewer
+        may ask something before deciding: `reply` gets the entry of `thread` and gives the answer.
         """
         ends = None if seconds is None else time.monotonic() + seconds
         while True:
@@ -176,9 +183,25 @@ class Faber:
             )
             if status == 200:
                 return document
+            for entry in document["thread"] if reply else ():
+                if reply and entry["status"] == "pending":
+                    self.reply(request_id, entry["number"], reply(entry))
             if ends is not None and time.monotonic() >= ends:
                 return None
             time.sleep(float(headers.get("Retry-After", 0)))
+
+    def ask_agent(self, request_id: str, question: str) -> Json:
+        """Ask the agent before deciding, with a reviewer's token; the reply comes in `thread`."""
+        return self._post(f"/requests/{request_id}/questions", {"question": question}, once=True)
+
+    def reply(self, request_id: str, number: int, answer: str) -> Json:
+        """Reply to a reviewer's question: an entry of `thread` whose status is `pending`."""
+        path = f"/requests/{request_id}/questions/{number}/reply"
+        return self._post(path, {"answer": answer}, once=True)
+
+    def withdraw(self, request_id: str) -> Json:
+        """Take back a question that this token asked."""
+        return self._post(f"/requests/{request_id}/withdraw", {}, once=True)
 
     def answer(self, request_id: str, response: str, comment: str = "", **more: Any) -> Json:
         """Answer, with a reviewer's token; `more` may be items and seal."""

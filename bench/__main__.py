@@ -1,15 +1,10 @@
 """`make bench`: prints a table and writes bench/results/latest.json."""
 
 import json
-import os
-import platform
-import subprocess
-import sys
-import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from bench.ground.apart import measured_apart
+from bench.ground.machine import machine
 from tests import postgres
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -32,19 +27,31 @@ def main() -> None:
         print(growth(name, [row for row in rows if row["database"] == name]))
     of_pages = pages()
     print(page_table(of_pages))
-    of_painting = measured_apart("bench.painting", "", "tests.steps")
+    of_painting = measured_apart("bench.web.painting", "", "tests.steps")
     print("300 kB in a browser:", ", ".join(f"{key} {value}" for key, value in of_painting.items()))
-    of_webhooks = measured_apart("bench.webhooks", "", "bench.steps")
+    of_inbox = measured_apart("bench.web.inbox_load", "", "bench.ground.steps")
+    print("inbox under 20 clients:", ", ".join(f"{key} {value}" for key, value in of_inbox.items()))
+    of_growth = {}
+    for name, url in (("sqlite", ""), ("postgresql", postgres.start())):
+        of_growth[name] = measured_apart("bench.web.growth", url, "tests.steps")
+        for place, taken in of_growth[name].items():
+            print(f"{name}, {place}: {taken['many_ms']} ms, ×{taken['ratio']} of 100 runs")
+    of_webhooks = measured_apart("bench.work.webhooks", "", "bench.ground.steps")
     print("webhooks:", ", ".join(f"{key} {value}" for key, value in of_webhooks.items()))
-    of_slow = measured_apart("bench.slow_clients", "", "tests.steps")
+    of_slow = measured_apart("bench.web.slow_clients", "", "tests.steps")
     for name, figures in of_slow.items():
         print(f"200 slow clients, {name}:", ", ".join(f"{k} {v}" for k, v in figures.items()))
-    of_context = measured_apart("bench.reconstitution", "", "tests.steps")
+    of_context = measured_apart("bench.work.reconstitution", "", "tests.steps")
     print("reconstitution:", ", ".join(f"{key} {value}" for key, value in of_context.items()))
-    of_isolation = measured_apart("bench.isolation", "", "tests.steps")
+    of_isolation = measured_apart("bench.work.isolation", "", "tests.steps")
     print("isolation:", ", ".join(f"{key} {value}" for key, value in of_isolation.items()))
-    of_changes = measured_apart("bench.changes", "", "tests.steps")
+    of_changes = measured_apart("bench.work.changes", "", "tests.steps")
     print("code changes:", ", ".join(f"{key} {value}" for key, value in of_changes.items()))
+    of_idling = measured_apart("bench.footprint.idle", "", "tests.steps")
+    print("idle:", ", ".join(f"{key} {value}" for key, value in of_idling.items()))
+    of_commands = measured_apart("bench.footprint.commands", "", "tests.steps")
+    for name, taken in of_commands.items():
+        print(f"command {name}: {taken['ms']} ms, ×{taken['ratio']} of importing Django's")
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(
         json.dumps(
@@ -53,11 +60,15 @@ def main() -> None:
                 "rows": rows,
                 "pages": of_pages,
                 "painting": of_painting,
+                "inbox_load": of_inbox,
+                "growth": of_growth,
                 "webhooks": of_webhooks,
                 "slow_clients": of_slow,
                 "reconstitution": of_context,
                 "isolation": of_isolation,
                 "code_changes": of_changes,
+                "idle": of_idling,
+                "commands": of_commands,
             },
             indent=2,
         )
@@ -68,34 +79,13 @@ def main() -> None:
 
 def measure(name: str, database_url: str) -> list[dict[str, object]]:
     """One database in a process of its own."""
-    rows = measured_apart("bench.workload", database_url, "bench.steps")
+    rows = measured_apart("bench.work.workload", database_url, "bench.ground.steps")
     return [{"database": name, **row} for row in rows]
 
 
 def pages() -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = measured_apart("bench.pages", "", "tests.steps")
+    found: dict[str, dict[str, float]] = measured_apart("bench.web.pages", "", "tests.steps")
     return found
-
-
-def measured_apart(module: str, database_url: str, steps: str) -> Any:
-    """What a process of its own prints, on a scratch data directory."""
-    with tempfile.TemporaryDirectory(prefix="faber-bench-") as folder:
-        environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "faber_site.settings",
-            "FABER_DATA_DIR": folder,
-            "FABER_DATABASE_URL": database_url,
-            "FABER_PYTHON_STEPS": steps,
-            "FABER_WORKERS": "2",
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", module],
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-    return json.loads(done.stdout)
 
 
 def table(rows: list[dict[str, object]]) -> str:
@@ -129,15 +119,6 @@ def growth(name: str, rows: list[dict[str, object]]) -> str:
         f"{ratio('latency_p50_ms'):.2f}, start→paused ×{ratio('started_per_second'):.2f}, "
         f"answer→completed ×{ratio('completed_per_second'):.2f}"
     )
-
-
-def machine() -> dict[str, object]:
-    return {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "load": os.getloadavg()[0],
-    }
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench.scratch_site import Site, scratch_site
+from bench.ground.scratch_site import Site, scratch_site
 from tests import chromium
 
 FOLDER = Path(__file__).parent / "screenshots"

@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
 from feedback.api.batches import router as batches_router
+from feedback.api.inquiries import router as inquiries_router
 from feedback.api.requests import router as requests_router
 from feedback.api.tool_calls import router as tool_calls_router
 from feedback.api.webhooks import router as webhooks_router
@@ -46,7 +47,7 @@ api = NinjaAPI(
 errors.install(api)
 # In this order: the last of the runs' paths would take the others for part of a run's id.
 ROUTERS = (
-    *(requests_router, tool_calls_router, batches_router, webhooks_router),
+    *(requests_router, inquiries_router, tool_calls_router, batches_router, webhooks_router),
     *(steps_router, runs_router),
 )
 for router in ROUTERS:

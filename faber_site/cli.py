@@ -1,12 +1,19 @@
-"""The `faber` console script: what an agent waits for starts without Django, all else with it."""
+"""The `faber` console script: what somebody waits for starts without Django, all else with it."""
 
 import sys
+
+from faber_site.command_socket import agreement
 
 DISTRIBUTION = "faber-review"
 
 
 def main() -> int:
     match sys.argv[1:]:
+        case [] | ["help" | "--help" | "-h"]:
+            from faber_site import overview  # noqa: PLC0415
+
+            sys.stdout.write(overview.text())
+            return 0
         case ["version" | "--version", *_]:
             from importlib.metadata import version  # noqa: PLC0415
 
@@ -20,6 +27,11 @@ def main() -> int:
             from faber_site.hook import claude  # noqa: PLC0415
 
             return claude.main(words, agent=agent)
+        case words if agreement.takes(words):
+            from faber_site.command_socket import client  # noqa: PLC0415
+
+            if (code := client.call(sys.argv)) is not None:
+                return code
     from faber_site import commands  # noqa: PLC0415  Django takes most of a second
 
     return commands.main()

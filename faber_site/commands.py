@@ -1,36 +1,23 @@
 """The commands of `faber`: runs one and turns what went wrong into a sentence."""
 
-import difflib
 import os
 import sys
 
 import django
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import ManagementUtility, get_commands, load_command_class
+from django.core.management import ManagementUtility, get_commands
 
+from faber_site import overview
 from faber_site.configuration import data_directory, data_place, variables
+from faber_site.hook import local_site
 from runs.domain.values.errors import NotAllowed
 from runs.isolation import inside
 from runs.terminal.layout import clean
 
-OWN_APPS = ("faber_site", "runs", "feedback")
-
 # Commands that may begin a site; others leave nothing behind where there is none.
 BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate", "restore")
-
-# What somebody wants to do, and the commands for it; a command in no group stands at the end.
-GROUPS = {
-    "Serve": ("up", "web", "work"),
-    "Start and control runs": ("run", "resume", "cancel", "rerun", "batch"),
-    "Decide": ("pending", "show", "answer"),
-    "Inspect runs": ("status", "events", "state", "context", "verify", "audit"),
-    "Write workflows": ("validate", "validate_response", "render"),
-    "Operate a site": (
-        *("doctor", "project", "user", "token", "webhook", "rule", "login_link"),
-        *("backup", "restore", "prune"),
-    ),
-    "Connect": ("hook", "mcp", "emit", "poll", "parse_comment", "export", "import", "sync"),
-}
+SERVES = ("up", "web")
+_ADDRESS = ("FABER_BASE_URL", "FABER_HOST", "FABER_PORT")
 
 
 def main() -> int:
@@ -39,12 +26,11 @@ def main() -> int:
     try:
         if words[1:2] and words[1] in BEGINS_SITE:
             data_directory.make(data_place.place())
+        if not {*words[1:2]} & {*SERVES}:
+            _find_the_site()
         django.setup()
         for warning in variables.misspelt(os.environ):
             sys.stderr.write(f"WARNING: {warning}\n")
-        if words[1:] in ([], ["help"], ["--help"], ["-h"]):
-            sys.stdout.write(_overview())
-            return 0
         if mistake := _mistake(words[1]):
             sys.stderr.write(f"{mistake}\n")
             return 2
@@ -62,8 +48,15 @@ def main() -> int:
     return 0
 
 
+def _find_the_site() -> None:
+    """Let links lead to where the site of this data directory listens, unless somebody says."""
+    if any(os.environ.get(name) for name in _ADDRESS):
+        return
+    if address := local_site.address(data_place.place()):
+        os.environ["FABER_BASE_URL"] = address
+
+
 def _spelt_for_django(argv: list[str]) -> list[str]:
-    """Command modules cannot hold a dash: `login-link` lives in `login_link`."""
     command = [word if word.startswith("-") else word.replace("-", "_") for word in argv[1:2]]
     return [argv[0], *command, *argv[2:]]
 
@@ -77,37 +70,18 @@ def _refused(sentence: str, *, as_json: bool) -> int:
     return console.REFUSED
 
 
-def _spelt_for_people(command: str) -> str:
-    return command.replace("_", "-")
-
-
-def _overview() -> str:
-    """FABER's own commands with a line each; Django's are there too, under `manage.py help`."""
-    ours = sorted(name for name, app in get_commands().items() if app in OWN_APPS)
-    grouped = {name for names in GROUPS.values() for name in names}
-    groups = {**GROUPS, "More": tuple(name for name in ours if name not in grouped)}
-    lines = ["Usage: faber COMMAND … (faber COMMAND --help tells more)"]
-    for title, names in groups.items():
-        known = [name for name in names if name in ours]
-        if known:
-            lines += ["", f"{title}:"]
-            lines += [f"  {_spelt_for_people(name):20}{_first_line(name)}" for name in known]
-    return "\n".join([*lines, ""])
-
-
-def _first_line(command: str) -> str:
-    app = get_commands()[command]
-    return str(load_command_class(str(app), command).help).split("\n", 1)[0]
-
-
 def _mistake(named: str) -> str:
     """A sentence when the first word is no command; Django's own would exit with 1."""
     known = get_commands()
     if named in known or named == "help" or named.startswith("-"):
         return ""
+    import difflib  # noqa: PLC0415  only for somebody who mistyped
+
     near = difflib.get_close_matches(named, known, n=1)
-    hint = f" Did you mean {_spelt_for_people(near[0])}?" if near else ""
-    return f"There is no command {_spelt_for_people(named)!r}.{hint} `faber help` lists them."
+    hint = f" Did you mean {overview.spelt_for_people(near[0])}?" if near else ""
+    return (
+        f"There is no command {overview.spelt_for_people(named)!r}.{hint} `faber help` lists them."
+    )
 
 
 if __name__ == "__main__":

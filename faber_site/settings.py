@@ -20,8 +20,8 @@ from faber_site.configuration import (
     values,
     variables,
 )
-from runs.executors import file_modes
-from runs.isolation import inside
+from faber_site.sign_in import providers
+from runs.isolation import file_modes, inside
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -82,6 +82,11 @@ CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"]
 FABER_MACHINE_NAME = _given.machine_name or values.machine_name_of(socket.gethostname())
 FABER_WORKERS = _given.workers
 FABER_WORKER_LABELS = _given.worker_labels
+# Which engine of `runs.jobs.engine` carries jobs to the workers.
+FABER_QUEUE = _given.queue
+FABER_CELERY_BROKER_URL = _given.celery_broker_url
+if FABER_QUEUE == "celery":
+    extras.need("celery", "celery", because="FABER_QUEUE=celery")
 FABER_AGENT_COMMAND = _given.agent_command
 FABER_PYTHON_STEPS = _given.python_steps
 FABER_STEP_TIMEOUT = _given.step_timeout
@@ -98,7 +103,7 @@ FABER_LEASE_SECONDS = _given.lease_seconds
 FABER_ASKER = "feedback.requests.asker"
 # Each hears of every request through `requests.announce`; a new channel is a folder and a line.
 FABER_CHANNELS = (
-    "feedback.channels.github.channel",
+    "feedback.channels.trackers.channel",
     "feedback.channels.callbacks.channel",
     "feedback.channels.webhooks.channel",
     "feedback.channels.notices.channel",
@@ -131,12 +136,30 @@ FABER_GITHUB_API_URL = _given.github_api_url
 FABER_GITHUB_WEBHOOK_SECRET = _given.github_webhook_secret
 FABER_GITHUB_POLL_SECONDS = _given.github_poll_seconds
 FABER_GITHUB_ALLOW = _given.github_allow
+# Without a token the GitLab channel is off.
+FABER_GITLAB_URL = _given.gitlab_url
+FABER_GITLAB_TOKEN = _given.gitlab_token
+FABER_GITLAB_WEBHOOK_SECRET = _given.gitlab_webhook_secret
+FABER_GITLAB_POLL_SECONDS = _given.gitlab_poll_seconds
+FABER_GITLAB_ALLOW = _given.gitlab_allow
+# Each module offers what `runs.trackers` asks of one; a project that names none is on the first
+# that is set up.
+FABER_TRACKERS = {"github": "runs.github", "gitlab": "runs.gitlab"}
 # Without a client id there is no signing in with GitHub.
 FABER_GITHUB_CLIENT_ID = _given.github_client_id
 FABER_GITHUB_CLIENT_SECRET = _given.github_client_secret
+# Without an issuer there is no single sign-on.
+FABER_OIDC_ISSUER = _given.oidc_issuer
+FABER_OIDC_CLIENT_ID = _given.oidc_client_id
+FABER_OIDC_CLIENT_SECRET = _given.oidc_client_secret
+FABER_OIDC_NAME = _given.oidc_name
+FABER_OIDC_ROLES = _given.oidc_roles
+FABER_OIDC_GROUPS_CLAIM = _given.oidc_groups_claim
+FABER_OIDC_CREATE_ACCOUNTS = _given.creates_accounts
+FABER_LOCAL_SIGN_IN = _given.local_sign_in
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # found by `urls`, not by every command
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -153,7 +176,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "faber_site.access_log.access_log",
+    "faber_site.http.access_log.access_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Behind the static files, which are compressed already; it pads what it compresses, so that
@@ -199,7 +222,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 Q_CLUSTER = {
     "name": "faber",
     "orm": "default",
-    "broker_class": "runs.jobs.queue.WokenBroker",
+    "broker_class": "runs.jobs.database.broker.WokenBroker",
     "workers": FABER_WORKERS,
     "queue_limit": 1,
     "bulk": 1,
@@ -219,11 +242,11 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [RESOURCES / "static"]
-# Filled at the start of the site; see `faber_site.static_files`.
+# Filled at the start of the site; see `faber_site.http.static_files`.
 STATIC_ROOT = FABER_DATA_DIR / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "faber_site.static_files.HashedFiles"},
+    "staticfiles": {"BACKEND": "faber_site.http.static_files.HashedFiles"},
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_USE_FINDERS = True  # and by their own names, for whoever asks for them
@@ -249,28 +272,37 @@ SILENCED_SYSTEM_CHECKS = [
 SECURE_REFERRER_POLICY = "same-origin"
 if _address.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    MIDDLEWARE.insert(1, "faber_site.https_only.https_only")
+    MIDDLEWARE.insert(1, "faber_site.http.https_only.https_only")
     SECURE_HSTS_SECONDS = FABER_HSTS_SECONDS
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
+# The first of them signs in by link.
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+if not FABER_LOCAL_SIGN_IN:
+    AUTHENTICATION_BACKENDS = ["runs.accounts.links_only.LinksOnly"]
 _FORM_TARGETS = [SELF]
+_VOUCHERS: dict[str, object] = {}
 if FABER_GITHUB_CLIENT_ID:
     extras.need("login", "allauth", because="FABER_GITHUB_CLIENT_ID")
-    from faber_site.github import sign_in
-
-    INSTALLED_APPS += sign_in.APPS
-    MIDDLEWARE += sign_in.MIDDLEWARE
-    AUTHENTICATION_BACKENDS += sign_in.BACKENDS
-    _GITHUB = sign_in.web_address(FABER_GITHUB_API_URL)
+    _GITHUB = providers.github_address(FABER_GITHUB_API_URL)
     # A form that sends somebody to GitHub is a form that may go there.
     _FORM_TARGETS.append(_GITHUB)
-    SOCIALACCOUNT_ADAPTER = "faber_site.github.linking.Linking"
+    _VOUCHERS[providers.GITHUB] = providers.github(
+        _GITHUB, FABER_GITHUB_CLIENT_ID, FABER_GITHUB_CLIENT_SECRET
+    )
+if FABER_OIDC_ISSUER:
+    extras.need("login", "allauth", because="FABER_OIDC_ISSUER")
+    _VOUCHERS[providers.OIDC] = providers.openid_connect(
+        FABER_OIDC_ISSUER, FABER_OIDC_CLIENT_ID, FABER_OIDC_CLIENT_SECRET, FABER_OIDC_NAME
+    )
+if _VOUCHERS:
+    INSTALLED_APPS += providers.apps(*_VOUCHERS)
+    MIDDLEWARE += providers.MIDDLEWARE
+    SOCIALACCOUNT_ADAPTER = "faber_site.sign_in.admission.Admission"
     SOCIALACCOUNT_QUERY_EMAIL = False
-    SOCIALACCOUNT_PROVIDERS = {
-        "github": sign_in.provider(_GITHUB, FABER_GITHUB_CLIENT_ID, FABER_GITHUB_CLIENT_SECRET)
-    }
+    SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+    SOCIALACCOUNT_PROVIDERS = _VOUCHERS
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -297,18 +329,31 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+# Without an endpoint nothing is traced, and nothing of OpenTelemetry loaded.
+FABER_OTLP_ENDPOINT = _given.otlp_endpoint
+FABER_OTLP_HEADERS = _given.otlp_headers
+FABER_COLLECTOR = "faber_site.monitoring.tracing" if FABER_OTLP_ENDPOINT else ""
+if FABER_OTLP_ENDPOINT:
+    extras.need("telemetry", "opentelemetry.sdk", because="FABER_OTLP_ENDPOINT")
+FABER_SENTRY_DSN = _given.sentry_dsn
+if FABER_SENTRY_DSN:
+    extras.need("sentry", "sentry_sdk", because="FABER_SENTRY_DSN")
+
 _SEVERITY = ("DEBUG", "INFO", "WARNING", "ERROR")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {
-            "()": "faber_site.logs.SecretFree",
+            "()": "faber_site.monitoring.logs.SecretFree",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
-        "json": {"()": "faber_site.logs.AsJson"},
+        "json": {"()": "faber_site.monitoring.logs.AsJson"},
     },
-    "filters": {"calm": {"()": "faber_site.logs.Calm"}},
+    "filters": {
+        "calm": {"()": "faber_site.monitoring.logs.Calm"},
+        "probes": {"()": "faber_site.monitoring.logs.AnswersToProbes"},
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
@@ -325,6 +370,7 @@ LOGGING = {
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         # It would say so at every request that has to wait for a thread.
         "waitress.queue": {"level": "ERROR"},
+        "django.request": {"filters": ["probes"]},
         **{name: {"level": _given.log_level} for name in ("faber_site", "runs", "feedback")},
         # It names addresses, which are secrets; why a notice failed is told without them.
         "apprise": {"handlers": [], "level": "WARNING", "propagate": False},

@@ -2,10 +2,12 @@ from django.urls import path
 
 from feedback.audit import views as audit_pages
 from feedback.batches import views as batch_views
-from feedback.channels.github import webhook
+from feedback.channels.github import webhook as github_webhook
+from feedback.channels.gitlab import webhook as gitlab_webhook
 from feedback.desk import remarks, steering
 from feedback.desk import views as desk_views
 from feedback.desk.code import views as code_views
+from feedback.doctor import proxy
 from feedback.doctor import views as doctor_views
 from feedback.inbox import views
 from feedback.notices import views as notice_views
@@ -13,7 +15,8 @@ from feedback.rules import views as rule_views
 from feedback.webhooks import views as webhook_views
 
 urlpatterns = [
-    path("github/webhook", webhook.receive, name="github-webhook"),
+    path("github/webhook", github_webhook.receive, name="github-webhook"),
+    path("gitlab/webhook", gitlab_webhook.receive, name="gitlab-webhook"),
     path("", views.inbox, name="inbox"),
     path("waiting/", views.waiting, name="waiting"),
     path("requests/<slug:request_id>/", desk_views.request_page, name="request"),
@@ -21,6 +24,7 @@ urlpatterns = [
     path("requests/<slug:request_id>/held/", desk_views.held, name="held"),
     path("requests/<slug:request_id>/undo/", desk_views.undo, name="undo"),
     path("requests/<slug:request_id>/go-now/", desk_views.go_now, name="go-now"),
+    path("requests/<slug:request_id>/ask/", steering.ask, name="ask-agent"),
     path("requests/<slug:request_id>/delegate/", steering.delegate, name="delegate"),
     path("requests/<slug:request_id>/override/", steering.override, name="override"),
     path("requests/<slug:request_id>/remarks/", remarks.remarks, name="remarks"),
@@ -63,8 +67,10 @@ urlpatterns = [
     path("rules/<int:rule_pk>/", rule_views.rule_change, name="rule-change"),
     path("audit/", audit_pages.audit, name="audit"),
     path("doctor/", doctor_views.doctor, name="doctor"),
+    path("doctor/proxy/<str:token>/", proxy.proxy_check, name="proxy-check"),
     path("audit.csv", audit_pages.audit_csv, name="audit-csv"),
     path("statistics/", audit_pages.statistics_page, name="statistics"),
+    path("costs/", audit_pages.costs_page, name="costs"),
     path("batches/", batch_views.selection_page, name="selection"),
     path("batches/draft/", batch_views.draft_of_selection, name="selection-draft"),
     path("batches/paste/", batch_views.paste_for_selection, name="selection-paste"),

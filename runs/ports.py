@@ -1,6 +1,6 @@
 """What `runs` needs from outside: somebody who puts questions to people."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, cast
 
 from django.conf import settings
 
-from runs.domain.values.questions import Question
+from runs.domain.values.questions import Gate, Question
 from runs.domain.workflow.plan import Unit
 from runs.models import Artifact, CodeSnapshot, Run, StepAttempt
 
@@ -47,8 +47,17 @@ class Asker(Protocol):
     def run_moved(self, run: Run) -> None:
         """Hear that a run began, failed or came to rest for good."""
 
+    def pull_opened(self, run: Run) -> None:
+        """Hear that a run names a pull request it did not name before."""
+
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""
+
+    def inquiries(self, run: Run) -> list[dict[str, object]]:
+        """What reviewers ask the executor outside of a run, and nobody has replied to."""
+
+    def approved_gates(self, run: Run) -> Collection[tuple[Gate, str, str]]:
+        """The gates whose last decision was to go on, with phase and, if it is a step's, step."""
 
     def pending(self, runs: Sequence[Run]) -> dict[int, PendingRequest]:
         """What runs ask at present, by the runs' keys."""

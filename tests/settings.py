@@ -5,7 +5,13 @@ import tempfile
 
 from tests import postgres
 
-os.environ.setdefault("FABER_DATA_DIR", tempfile.mkdtemp(prefix="faber-tests-"))
+# The workers of one test run inherit what their parent set; each has a directory, and so the locks
+# and spools in it, of its own. Processes that a test starts keep what the test gave them.
+if "FABER_DATA_DIR" not in os.environ or os.environ.get("TESTS_OF", "") != os.environ.get(
+    "PYTEST_XDIST_WORKER", ""
+):
+    os.environ["FABER_DATA_DIR"] = tempfile.mkdtemp(prefix="faber-tests-")
+os.environ["TESTS_OF"] = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ.setdefault("FABER_PYTHON_STEPS", "tests.steps")
 os.environ.setdefault("FABER_UNDO_SECONDS", "0")  # a test of the undo time asks for it
 if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" not in os.environ:

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 APPS = ("faber_site", "runs", "feedback")
+BENCH = ROOT / "bench"
 MOST_MODULES = 15
 # Filled by convention: one file for each command, migration or set of tags.
 BY_CONVENTION = ("commands", "migrations")
@@ -30,7 +31,11 @@ def name_of(package: Path) -> str:
     return str(package.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("package", list(packages()), ids=name_of)
+@pytest.mark.parametrize(
+    "package",
+    [*packages(), BENCH, *(each.parent for each in BENCH.glob("*/__init__.py"))],
+    ids=name_of,
+)
 def test_a_room_is_small_and_says_what_belongs_there(package: Path) -> None:
     held = [path for path in package.glob("*.py") if path.name != "__init__.py"]
     sentence = ast.get_docstring(ast.parse((package / "__init__.py").read_text()))
@@ -42,7 +47,7 @@ def test_a_room_is_small_and_says_what_belongs_there(package: Path) -> None:
 
 def test_the_map_in_the_docs_is_the_tree() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
-    drawn = page.split("## Rooms")[1].split("```")[1]
+    drawn = page.split("## Rooms")[1].split("```")[1].removeprefix("text")
     shown, app = set(), ""
     for line in drawn.strip().splitlines():
         if room := re.match(r"( {2})?([\w/]+)(?:  |$)", line):

@@ -2,26 +2,35 @@
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 import threading
+import time
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.urls import resolve
+from pytest_django.live_server_helper import LiveServer
 
+from faber_site.hook.claude import Flags
+from feedback.mcp.http_transport import mcp
+from feedback.models import FeedbackRequest
+from runs.accounts import tokens
 from runs.domain.responses.results import ResultStatus
+from runs.domain.values.actors import Scope
 from runs.domain.workflow.definition import Step
 from runs.executors import Order, Outcome, Rules, execute
+from tests.commands import FABER, faber
+from tests.documentation import Block, block, executed
 from tests.fake_agents.programs import FakeAgents
 
 pytestmark = pytest.mark.slow
-
-PAGE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
 
 
 class Nobody:
@@ -32,10 +41,6 @@ class Nobody:
 
     def hold(self) -> None:
         return None
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def run(workspace: Path, command: tuple[str, ...]) -> Outcome:
@@ -50,8 +55,11 @@ def run(workspace: Path, command: tuple[str, ...]) -> Outcome:
     return execute(order, Rules(agent_command=command), Nobody())
 
 
-SETTING = re.compile(r"^export FABER_AGENT_COMMAND='(.*)'$", re.MULTILINE)
-COMMANDS = [tuple(shlex.split(line)) for block in blocks("sh") for line in SETTING.findall(block)]
+SETTINGS = [block(name).text for name in ("agent-claude", "agent-codex", "agent-permission")]
+COMMANDS = [
+    tuple(shlex.split(text.strip().removeprefix("export FABER_AGENT_COMMAND='").removesuffix("'")))
+    for text in SETTINGS
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -94,8 +102,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("model")
 def test_the_script_that_is_shown_is_an_agent(tmp_path: Path) -> None:
-    script = next(block for block in blocks("python") if "sys.stdin.read()" in block)
-    (tmp_path / "agent.py").write_text(script)
+    (tmp_path / "agent.py").write_text(block("agent-script").text)
 
     outcome = run(tmp_path, (sys.executable, "agent.py"))
 
@@ -104,8 +111,9 @@ def test_the_script_that_is_shown_is_an_agent(tmp_path: Path) -> None:
     assert outcome.result.details["key"] == "Bearer k"
 
 
-ADDING = [line for block in blocks("sh") for line in re.findall("^claude mcp add .*$", block, re.M)]
-CONFIGURED = [block for block in blocks("toml") if "[mcp_servers.faber]" in block]
+ADDING = block("claude-mcp-add").text.splitlines()
+CONFIGURED = [block("codex-mcp-stdio").text, block("codex-mcp-http").text]
+SHARED = [block(name) for name in ("mcp-shared-stdio", "mcp-shared-http", "mcp-permission")]
 
 
 def real(program: str) -> str:
@@ -148,3 +156,75 @@ def test_codex_reads_its_server_as_the_file_is_written(tmp_path: Path, config: s
     )
 
     assert [server["name"] for server in json.loads(listed.stdout)] == ["faber"]
+
+
+@pytest.mark.parametrize("config", CONFIGURED, ids=["stdio", "http"])
+def test_the_configuration_of_codex_is_toml(config: str) -> None:
+    [server] = tomllib.loads(config)["mcp_servers"].values()
+
+    assert server["required"] is True
+    assert server.get("command", "faber") == "faber"
+
+
+@pytest.mark.parametrize("shared", SHARED, ids=str)
+def test_a_shared_configuration_names_what_there_is(shared: Block) -> None:
+    server = json.loads(shared.text)["mcpServers"]["faber"]
+
+    if "command" in server:
+        assert [server["command"], *server["args"]] == ["faber", "mcp"]
+        assert set(server["env"]) <= {"FABER_URL", "FABER_TOKEN", "FABER_RUN_ID", "FABER_DATA_DIR"}
+    else:
+        assert resolve(urlsplit(server["url"]).path).func is mcp
+        assert server["headers"] == {"Authorization": "Bearer ${FABER_TOKEN}"}
+
+
+@pytest.mark.django_db
+def test_the_hook_is_installed_in_the_folder_somebody_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    executed("hook-install")
+
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    assert "hook claude" in hooks["PermissionRequest"][0]["hooks"][0]["command"]
+
+
+def test_the_hook_of_codex_is_a_command_of_faber() -> None:
+    [group] = json.loads(block("hook-codex").text)["hooks"]["PermissionRequest"]
+    [hook] = group["hooks"]
+    program, name, agent, *flags = shlex.split(hook["command"])
+
+    assert (program, name, agent) == ("faber", "hook", "codex")
+    # Codex ends a hook itself at the timeout: the hook has to be done before.
+    assert Flags.of(flags).wait < hook["timeout"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_any_client_asks_through_the_official_package(
+    live_server: LiveServer, tmp_path: Path
+) -> None:
+    secret = tokens.create("laptop", scope=Scope.AGENT)[1]
+    script = block("mcp-client").text.replace("http://127.0.0.1:8000", live_server.url)
+    (tmp_path / "client.py").write_text(script.replace("faber_…", secret))
+    environment = {**os.environ, "PATH": f"{FABER.parent}:{os.environ['PATH']}"}
+    client = subprocess.Popen(
+        [sys.executable, "client.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE
+    )
+    try:
+        answer_when_asked("blue")
+        told, _ = client.communicate(timeout=60)
+    finally:
+        client.kill()
+
+    assert told == b"blue\n"
+
+
+def answer_when_asked(response: str) -> None:
+    patience = time.monotonic() + 60
+    while time.monotonic() < patience:
+        if asked := FeedbackRequest.objects.first():
+            assert faber("answer", asked.request_id, response).code == 0
+            return
+        time.sleep(0.05)
+    raise AssertionError("nobody asked")

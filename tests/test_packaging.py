@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import requires
+from importlib.metadata import files, requires
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from tests.commands import CHECKOUT, environment
 
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-OPTIONAL = ("psycopg", "mcp", "mcp_types", "allauth", "apprise")
+OPTIONAL = ("psycopg", "mcp", "mcp_types", "allauth", "apprise", "celery", "kombu", "redis")
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL!r})); "
 
 
@@ -41,10 +41,22 @@ def test_the_core_is_small() -> None:
     core = needed(PROJECT["dependencies"])
 
     assert len(core) <= 40, sorted(core)
-    assert not core & {"psycopg", "mcp", "django-allauth", "apprise", "hatchling"}
+    assert not core & {"psycopg", "mcp", "django-allauth", "apprise", "celery", "hatchling"}
 
 
-@pytest.mark.parametrize("extra", ["postgres", "mcp", "login", "notify"])
+def test_the_core_takes_little_room() -> None:
+    """The files that are installed, without the bytecode that Python makes of them."""
+    brought = [file for name in needed(PROJECT["dependencies"]) for file in files(name) or ()]
+    theirs = (Path(str(file.locate())) for file in brought if file.suffix != ".pyc")
+    folders = ("faber_site", "runs", "feedback", "templates", "static", "docs")
+    ours = (file for folder in folders for file in (CHECKOUT / folder).rglob("*[!c]"))
+
+    size = sum(file.stat().st_size for file in (*theirs, *ours) if file.is_file())
+
+    assert size < 90_000_000
+
+
+@pytest.mark.parametrize("extra", ["postgres", "mcp", "login", "notify", "celery"])
 def test_an_extra_brings_more(extra: str) -> None:
     assert needed(PROJECT["optional-dependencies"][extra]) - needed(PROJECT["dependencies"])
 
@@ -90,6 +102,12 @@ def test_the_core_alone_serves_pages_and_commands(tmp_path: Path) -> None:
             " Install faber-review[login].",
         ),
         (
+            "FABER_QUEUE",
+            "celery",
+            "FABER_QUEUE=celery needs celery, which is not installed."
+            " Install faber-review[celery].",
+        ),
+        (
             "FABER_NOTIFY_URLS",
             "json://example.org",
             "FABER_NOTIFY_URLS needs apprise, which is not installed."
@@ -103,6 +121,7 @@ def test_whoever_asks_for_more_hears_what_to_install(
     told = python(
         tmp_path,
         "sys.argv = ['faber', 'pending'];from faber_site.cli import main; sys.exit(main())",
+        FABER_CELERY_BROKER_URL="redis://broker/0",
         **{variable: value},
     )
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from runs.executors import file_modes
-from runs.isolation import inside
+from runs.isolation import file_modes, inside
 
 _OTHERS = 0o077
 

@@ -6,7 +6,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def need(extra: str, module: str, *, because: str) -> None:
-    if find_spec(module) is None:
+    if not _is_there(module):
         raise ImproperlyConfigured(
             f"{because} needs {module}, which is not installed. Install faber-review[{extra}]."
         )
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package it would be in
+        return False

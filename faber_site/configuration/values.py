@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_settings import NoDecode
 
 from feedback.channels.callbacks import addresses
 from runs.accounts import notify_urls
+from runs.domain.values.actors import Role
 from runs.domain.values.errors import Invalid
 from runs.domain.workflow.definition import LABEL
 
 LONGEST_NAME = 60
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -35,6 +37,11 @@ class NotAccepted(ValueError):
 
     def shown(self, given: object) -> str:
         return "…" if self._is_secret else repr(self._part or given)
+
+
+def told(meaning: str, *, default: str = "") -> Any:
+    """A field with its line in the reference; `default` where the value alone would not tell."""
+    return Field(description=meaning, json_schema_extra={"shown": default})
 
 
 def whole(least: int, most: int) -> BeforeValidator:
@@ -145,20 +152,22 @@ def _site_address(raw: str) -> str:
         parts = urlsplit(given)
         if parts.scheme in ("http", "https") and parts.hostname and not parts.path:
             return given
-    raise NotAccepted("an address like https://faber.example.org", given)
+    raise NotAccepted("an address like https://faber.example.org, without a path", given)
 
 
-def _api_address(raw: str) -> str:
-    given = raw.rstrip("/")
-    with contextlib.suppress(ValueError):
-        parts = urlsplit(given)
-        port_is_a_number = parts.port is None or parts.port > 0
-        plain = not (parts.username or parts.password or parts.query or parts.fragment)
-        if parts.scheme in ("http", "https") and parts.hostname and port_is_a_number and plain:
-            return given
-    # Without what stands before an @: it may be a password.
-    shown = given.rpartition("@")[2]
-    raise NotAccepted("an address like https://github.example.org/api/v3", shown)
+def address_like(example: str) -> BeforeValidator:
+    def read(raw: str) -> str:
+        given = raw.rstrip("/")
+        with contextlib.suppress(ValueError):
+            parts = urlsplit(given)
+            port_is_a_number = parts.port is None or parts.port > 0
+            plain = not (parts.username or parts.password or parts.query or parts.fragment)
+            if parts.scheme in ("http", "https") and parts.hostname and port_is_a_number and plain:
+                return given
+        # Without what stands before an @: it may be a password.
+        raise NotAccepted(f"an address like {example}", given.rpartition("@")[2])
+
+    return _reading(read)
 
 
 def _token(raw: str) -> str:
@@ -203,6 +212,7 @@ class MailServer:
     tls: bool
 
 
+_BROKERS = ("redis", "rediss", "amqp", "amqps")
 _MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465, "smtp+ssl": 465}
 
 
@@ -230,6 +240,65 @@ def _mail_address(raw: str) -> str:
     raise NotAccepted(accepted, is_secret=True)
 
 
+def _issuer(raw: str) -> str:
+    """To the letter: tokens name it so."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(raw)
+        is_private = parts.scheme == "http" and is_loopback(parts.hostname or "")
+        if parts.hostname and (parts.scheme == "https" or is_private):
+            return raw
+    raise NotAccepted("an https address such as https://login.example.org", raw)
+
+
+def _headers(raw: str) -> tuple[tuple[str, str], ...]:
+    pairs = [part.partition("=") for part in _names(raw)]
+    found = tuple((name.strip(), value.strip()) for name, _, value in pairs)
+    if all(_HEADER.fullmatch(name) and value for name, value in found):
+        return found
+    raise NotAccepted("NAME=VALUE,NAME=VALUE", is_secret=True)
+
+
+def _dsn(raw: str) -> str:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(raw)
+        if parts.scheme in ("http", "https") and parts.username and parts.path.strip("/"):
+            return raw
+    raise NotAccepted("a DSN like https://KEY@sentry.example.org/1", is_secret=True)
+
+
+def _group_roles(raw: str) -> tuple[tuple[str, Role], ...]:
+    found = []
+    for part in _names(raw):
+        group, _, role = part.rpartition("=")
+        if not group.strip() or role.strip() not in list(Role):
+            roles = ", ".join(Role)
+            raise NotAccepted(f"GROUP=ROLE,GROUP=ROLE with the roles {roles}", part)
+        found.append((group.strip(), Role(role.strip())))
+    return tuple(found)
+
+
+def _broker_address(raw: str) -> str:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(raw)
+        number = parts.path.strip("/")
+        is_redis = parts.scheme.startswith("redis")
+        is_whole = (
+            parts.hostname and parts.port != 0 and not (is_redis and number.strip("0123456789"))
+        )
+        if parts.scheme in _BROKERS and is_whole:
+            return _verifying(raw) if parts.scheme == "rediss" else raw
+    accepted = "redis://HOST:PORT/NUMBER or amqp://USER:PASSWORD@HOST:PORT/VHOST"
+    raise NotAccepted(accepted, is_secret=True)
+
+
+def _verifying(address: str) -> str:
+    """Redis would take any certificate unless somebody says how strict to be."""
+    query = urlsplit(address).query
+    if "ssl_cert_reqs=" in query:
+        return address
+    return f"{address}{'&' if query else '?'}ssl_cert_reqs=required"
+
+
 def _reading(read: Callable[[str], Any]) -> BeforeValidator:
     """Reads what was given; a default is already what it should be."""
     return BeforeValidator(lambda given: read(given) if isinstance(given, str) else given)
@@ -244,8 +313,14 @@ AllowedAddresses = Annotated[addresses.Allowed, NoDecode, _reading(_allowed)]
 MachineName = Annotated[str, _reading(_machine_name)]
 Key = Annotated[str, _reading(_key)]
 SiteAddress = Annotated[str, _reading(_site_address)]
-ApiAddress = Annotated[str, _reading(_api_address)]
+Issuer = Annotated[str, _reading(_issuer)]
+ServiceAddress = Annotated[str, address_like("http://127.0.0.1:4318")]
+Headers = Annotated[tuple[tuple[str, str], ...], NoDecode, _reading(_headers)]
+Dsn = Annotated[str, _reading(_dsn)]
+GroupRoles = Annotated[tuple[tuple[str, Role], ...], NoDecode, _reading(_group_roles)]
+ApiAddress = Annotated[str, address_like("https://github.example.org/api/v3")]
 NotifyUrls = Annotated[tuple[str, ...], NoDecode, _reading(_notify_urls)]
+BrokerAddress = Annotated[str, _reading(_broker_address)]
 MailAddress = Annotated[str, _reading(_mail_address)]
 Token = Annotated[str, _reading(_token)]
 PrivateKey = Annotated[str, _reading(_private_key)]

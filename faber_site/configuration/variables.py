@@ -1,16 +1,17 @@
 """Every variable FABER reads, with its default and its meaning; the reference is made from here."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
 
 from django.core.exceptions import ImproperlyConfigured
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from faber_site.configuration import values
-from faber_site.configuration.values import NotAccepted
+from faber_site.configuration.entrance import Entrance
+from faber_site.configuration.values import NotAccepted, told
+from faber_site.configuration.watching import Watching
 from feedback.channels.callbacks.addresses import Allowed
 from runs.isolation import sheltering
 
@@ -26,12 +27,7 @@ OTHERS = frozenset(
 _OF_STEPS = f"{PREFIX}INPUT_"
 
 
-def told(meaning: str, *, default: str = "") -> Any:
-    """A field with its line in the reference; `default` where the value alone would not tell."""
-    return Field(description=meaning, json_schema_extra={"shown": default})
-
-
-class Variables(BaseSettings):
+class Variables(Entrance, Watching):
     """The environment, once and whole: nothing has to be set."""
 
     model_config = SettingsConfigDict(
@@ -81,6 +77,19 @@ class Variables(BaseSettings):
             " [need](operating.md#several-machines) it run on machines with all their labels"
         ),
     ] = ()
+    queue: Annotated[
+        str,
+        values.one_of("database", "celery"),
+        told("what carries jobs to the workers; see [Queue](operating.md#queue)"),
+    ] = "database"
+    celery_broker_url: Annotated[
+        values.BrokerAddress,
+        told(
+            "with `FABER_QUEUE=celery`: `redis://HOST:PORT/NUMBER` or"
+            " `amqp://USER:PASSWORD@HOST:PORT/VHOST`",
+            default="none",
+        ),
+    ] = ""
     secret_key: Annotated[
         values.Key | None,
         told("at least 32 random characters", default="made once in the data directory"),
@@ -111,16 +120,6 @@ class Variables(BaseSettings):
         values.whole(0, 10 * 365 * 24 * 3600),
         told("how long browsers require https for this host", default="0: off"),
     ] = 0
-    log_format: Annotated[
-        str,
-        values.one_of("plain", "json"),
-        told("how log lines are written to standard error; `json`: one object a line"),
-    ] = "plain"
-    log_level: Annotated[
-        str,
-        values.one_of("DEBUG", "INFO", "WARNING", "ERROR"),
-        told("the lowest level that is logged; `INFO` includes one for each HTTP request"),
-    ] = "INFO"
     agent_command: Annotated[
         values.Words,
         told(
@@ -157,7 +156,7 @@ class Variables(BaseSettings):
         values.whole(0, 36500),
         told(
             "age in days at which the output and context packages of finished runs are deleted,"
-            " every night; 0 = never. See [Years](operating.md#years)"
+            " every night; 0 = never. See [Pruning](backup.md#pruning)"
         ),
     ] = 0
     callback_allow: Annotated[
@@ -231,6 +230,33 @@ class Variables(BaseSettings):
         values.Names,
         told("logins that can use commands without repository permission, comma-separated"),
     ] = ()
+    gitlab_url: Annotated[values.ApiAddress, told("a GitLab of your own: `https://HOST`")] = (
+        "https://gitlab.com"
+    )
+    gitlab_token: Annotated[
+        values.Token,
+        told(
+            "a token with the scope `api` and at least the role Reporter in the projects",
+            default="none: GitLab is off",
+        ),
+    ] = ""
+    gitlab_webhook_secret: Annotated[
+        str,
+        told(
+            "the secret token given to GitLab with the webhook's address; a project can have its"
+            " own (`faber project NAME --webhook-secret`)",
+            default="none: the webhook returns 503",
+        ),
+    ] = ""
+    gitlab_poll_seconds: Annotated[
+        int,
+        values.whole(0, 86400),
+        told("how often comments are read without a webhook; 0 = off"),
+    ] = 60
+    gitlab_allow: Annotated[
+        values.Names,
+        told("GitLab logins that can use commands without the role Developer, comma-separated"),
+    ] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -241,6 +267,15 @@ class Variables(BaseSettings):
             for name, value in given.items()
         }
         return {name: value for name, value in stripped.items() if value != ""}
+
+    @model_validator(mode="after")
+    def _check_queue(self) -> Self:
+        if self.queue == "celery" and not self.celery_broker_url:
+            raise ImproperlyConfigured(
+                "FABER_QUEUE='celery' is not accepted without FABER_CELERY_BROKER_URL;"
+                " set it to the address of your Redis or RabbitMQ."
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_github(self) -> Self:
@@ -272,6 +307,8 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     known = {*OTHERS, *map(variable, Variables.model_fields)}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not name.startswith(_OF_STEPS):
+            import difflib  # noqa: PLC0415  only for somebody who mistyped
+
             near = difflib.get_close_matches(name, sorted(known), n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             yield f"{name} is set, but FABER does not know it.{hint}"

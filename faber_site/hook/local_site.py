@@ -62,6 +62,14 @@ def keep(folder: Path, name: str, text: str) -> None:
     new.replace(folder / name)
 
 
+def address(folder: Path) -> str:
+    """Where the site of this data directory listens, or did when it last ran; empty: unknown."""
+    try:
+        return (folder / ADDRESS).read_text().strip()
+    except OSError:
+        return ""
+
+
 def _of(folder: Path) -> KnownSite:
     if not (folder / TOKEN).exists():
         connect()

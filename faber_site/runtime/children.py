@@ -1,107 +1,94 @@
-"""The processes a supervisor keeps: the site and the cluster."""
+"""The processes a supervisor keeps: the site, the cluster, and the watch over both."""
 
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Sequence
-from pathlib import Path
+import signal
+import socket
+from importlib import import_module
 
+from django.conf import settings
+from django.core.management import get_commands, load_command_class
+from django.urls import get_resolver
+
+from faber_site.command_socket import agreement
+from faber_site.runtime import http_server, memory, processes
+from faber_site.runtime.forks import Child
+from faber_site.runtime.presence import Presence
 from faber_site.runtime.pulse import Pulse
-from runs.executors import file_modes
-
-CODE = Path(__file__).resolve().parents[2]
-# A child that lived this long did not die of its start.
-SETTLED = 10.0
-LONGEST_PAUSE = 5.0
+from faber_site.runtime.vitals import Vitals
+from runs.domain.workflow import definition
+from runs.jobs import queue
+from runs.jobs.table import Job
 
 
-class Child:
-    """A process that has to be there, in a session of its own."""
+def load(*, for_site: bool, for_cluster: bool) -> None:
+    """Load what they need before they are forked: once, and in memory that all of them share."""
+    for name in agreement.COMMANDS:
+        load_command_class(str(get_commands()[name]), name)
+    if for_cluster:
+        for job in Job:
+            import_module(job.module)
+        definition.build_validators()
+    if for_site:
+        _ = get_resolver().url_patterns
+    memory.keep_what_is_loaded()
 
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        arguments: Sequence[str] = (),
-        *,
-        inherits: Sequence[int] = (),
-        pulse: Pulse | None = None,
-    ) -> None:
-        self.name = name
-        self.session = 0  # none
-        self._module = module
-        self._arguments = arguments
-        self._inherits = inherits
-        self._pulse = pulse
-        self._process: subprocess.Popen[bytes] | None = None
-        self._started_at = 0.0
-        self._start_at = 0.0
-        self._deaths = 0
 
-    @property
-    def works(self) -> bool:
-        """Whether it executes jobs."""
-        return self._pulse is not None
-
-    @property
-    def is_due(self) -> bool:
-        return self._process is None and time.monotonic() >= self._start_at
-
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    @property
-    def trouble(self) -> str:
-        """Why it must be replaced; empty while it need not."""
-        if self._process is None:
-            return ""
-        if (code := self._process.poll()) is not None:
-            return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return "no longer takes jobs" if self._pulse and self._pulse.is_stuck else ""
-
-    def start(self) -> None:
-        # The code that this process runs, not what lies in the folder the user stands in (-P).
-        # PYTHONPATH would do it too, but every step would inherit it.
-        main = f"from {self._module} import main; main()"
-        boot = f"import sys; sys.path.insert(0, {str(CODE)!r}); {main}"
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", boot, str(os.getpid()), *self._arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr.fileno(),  # standard output is for the lines that scripts read
-            pass_fds=self._inherits,
-            start_new_session=True,
-            umask=file_modes.usual_umask(),  # it closes its own, and hands this one on to steps
-        )
-        self._started_at = time.monotonic()
-        self.session = self._process.pid
-        if self._pulse:
-            self._pulse.watch(self.session)
-
-    def ask_to_end(self) -> None:
-        if self._process:
-            self._process.terminate()
-
-    def bury(self) -> float:
-        """Forget the process; how long it will be before the next one may start."""
-        if self._process:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
-        self.session = 0
-        lived = time.monotonic() - self._started_at
-        self._deaths = 0 if lived > SETTLED else self._deaths + 1
-        pause = min(LONGEST_PAUSE, 2.0 ** (self._deaths - 1)) if self._deaths > 1 else 0.0
-        self._start_at = time.monotonic() + pause
-        return pause
+def load_application() -> None:
+    """Once the static files are there: it lists them."""
+    import_module("faber_site.wsgi")
 
 
 def site(listener: int) -> Child:
     """On a socket that outlives it: while it is replaced, visitors wait a moment."""
-    return Child("the site", "faber_site.runtime.web", (str(listener),), inherits=(listener,))
+
+    def main() -> None:
+        from faber_site.wsgi import application  # noqa: PLC0415  it is loaded by now
+
+        processes.begin()
+        http_server.allow_many_files()
+        server = http_server.Server(application, socket.socket(fileno=listener))
+        signal.signal(signal.SIGTERM, lambda _number, _frame: server.end())
+        server.serve()
+
+    return Child("the site", main, called="faber-web", inherits=(listener,))
 
 
-def cluster(pulse: Pulse, known: str) -> Child:
-    """Its workers take steps until there is an order to drain that is not known yet."""
-    return Child("the cluster", "faber_site.runtime.cluster", (known,), pulse=pulse)
+class Cluster(Child):
+    """Executes jobs; its workers take steps until there is an order to drain."""
+
+    def __init__(self, vitals: Vitals) -> None:
+        super().__init__("the cluster", _execute_jobs, called="faber-cluster", works=True)
+        self._vitals = vitals
+
+    @property
+    def trouble(self) -> str:
+        return super().trouble or ("no longer takes jobs" if self._vitals.is_stuck else "")
+
+    def start(self) -> None:
+        super().start()
+        self._vitals.watch(self.session)
+
+
+def watch(pulse: Pulse, presence: Presence) -> Child:
+    """From outside of the cluster: it tells when that is stuck, and sweeps."""
+
+    def main() -> None:
+        processes.begin()
+        presence.start()
+        pulse.run()
+
+    return Child("the watch", main, called="faber-watch", works=True)
+
+
+def sign(presence: Presence) -> Child:
+    """Where there are no workers: it only tells the other machines that this one is there."""
+    return Child("the sign of life", presence.run, called="faber-watch")
+
+
+def _execute_jobs() -> None:
+    processes.begin()
+    if settings.FABER_NOTIFY_URLS:
+        from feedback.channels.notices import chat  # noqa: PLC0415  takes a second
+
+        chat.load()
+        memory.keep_what_is_loaded()
+    queue.run_worker(processes)

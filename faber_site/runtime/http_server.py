@@ -16,7 +16,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from faber_site.runtime import before_body
 from faber_site.runtime.address import BACKLOG
-from feedback.channels.github import webhook
+from feedback.channels.trackers import webhooks
 
 THREADS = 8
 CONNECTIONS = 1000
@@ -229,7 +229,7 @@ def _adjustments() -> Adjustments:
         backlog=BACKLOG,
         connection_limit=2 * CONNECTIONS,  # never reached: room is made before
         max_request_header_size=64 * 1024,
-        max_request_body_size=2 * webhook.LARGEST,  # never reached: `before_body` says less
+        max_request_body_size=2 * webhooks.LARGEST,  # never reached: `before_body` says less
         # Held in memory up to here, above in temporary files.
         inbuf_overflow=256 * 1024,
         outbuf_overflow=256 * 1024,

@@ -23,7 +23,7 @@ class Unfit(Exception):
 
 
 class Presence:
-    """Has a thread of its own; where there can be only one machine it does nothing."""
+    """Where there can be only one machine it does nothing."""
 
     def __init__(self, *, works: bool) -> None:
         self._works = works
@@ -44,7 +44,7 @@ class Presence:
 
     def start(self) -> None:
         if machine.is_one_of_many():
-            threading.Thread(target=self._run, daemon=True, name="presence").start()
+            threading.Thread(target=self.run, daemon=True, name="presence").start()
 
     def stop_working(self) -> None:
         """Be there without workers from now on."""
@@ -77,7 +77,7 @@ class Presence:
         own.lacks = register.missing(own.lacks)
         return own
 
-    def _run(self) -> None:
+    def run(self) -> None:
         trouble = ""
         while True:
             time.sleep(register.SIGN_SECONDS)

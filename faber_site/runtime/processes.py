@@ -5,14 +5,17 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import django
 from django.db import InterfaceError, OperationalError, connections
 
+from faber_site.monitoring import errors
 from runs.domain.values.errors import NewerDatabase
+from runs.jobs import log_context
 from runs.jobs.table import Lane
+from runs.models import migrate
 
 PROC = Path("/proc")
 PR_SET_PDEATHSIG = 1
@@ -52,8 +55,15 @@ def can_be_seen() -> bool:
 
 def in_session(session: int) -> list[Process]:
     """Who still runs in a session, its leader or not; nobody where there is no /proc."""
-    found = (_read(entry) for entry in PROC.glob("[0-9]*"))
+    # As text: a `Path` for each would cost more than reading it, every two seconds.
+    there = os.listdir(PROC) if can_be_seen() else []  # noqa: PTH208
+    found = (_read(entry) for entry in there if entry.isdecimal())
     return [process for process in found if process and process.session == session]
+
+
+def are_still_there(members: Sequence[Process]) -> bool:
+    """Whether each is alive and does what it did; cheaper than looking who else there is."""
+    return all(_read(str(member.pid)) == member for member in members)
 
 
 def without_job(members: list[Process]) -> list[Process]:
@@ -80,17 +90,19 @@ def be_of(lane: Lane) -> None:
 
 def be_busy(*, is_busy: bool) -> None:
     """Call oneself what a worker is called that has a job, or has none."""
+    log_context.forget_run()
+    be_called(_NAMES[_own_lane][is_busy])
+
+
+def be_called(name: str) -> None:
+    """What `ps` and `top` show of this process."""
     with contextlib.suppress(OSError):
-        (PROC / "self" / "comm").write_text(_NAMES[_own_lane][is_busy])
+        (PROC / "self" / "comm").write_text(name)
 
 
-def begin_child() -> None:
-    """What a child of the supervisor does first."""
-    end_with(int(sys.argv[1]))
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
-    django.setup()
-    from runs.models import migrate  # noqa: PLC0415  needs the settings
-
+def begin() -> None:
+    """What a child of the supervisor does first; it ends where a newer version has taken over."""
+    errors.send()
     try:
         migrate.check_version()
     except NewerDatabase as error:
@@ -109,16 +121,17 @@ def end_with(parent: int) -> None:
         raise SystemExit(f"process {parent}, which this one belongs to, is gone")
 
 
-def _read(entry: Path) -> Process | None:
+def _read(entry: str) -> Process | None:
     try:
-        stat = (entry / "stat").read_text(errors="replace")
+        with open(f"{PROC}/{entry}/stat", errors="replace") as file:  # noqa: PTH123
+            stat = file.read()
     except OSError:  # it ended meanwhile
         return None
     # The name may hold spaces and brackets of its own.
     start, end = stat.index("("), stat.rindex(")")
-    state, parent, _group, session = stat[end + 2 :].split()[:4]
+    state, parent, _group, session = stat[end + 2 :].split(maxsplit=4)[:4]
     if state in "ZX":
         return None
     return Process(
-        pid=int(entry.name), parent=int(parent), session=int(session), name=stat[start + 1 : end]
+        pid=int(entry), parent=int(parent), session=int(session), name=stat[start + 1 : end]
     )

@@ -1,7 +1,6 @@
 """Looks after a cluster from outside: sweeps, sends its lanes beats, tells when one is stuck."""
 
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from faber_site.runtime import processes
 from faber_site.runtime.processes import Process
 from faber_site.runtime.set_back import ClockWatch
 from faber_site.runtime.sweep import sweep
+from faber_site.runtime.vitals import Vitals
 from feedback.upkeep import nightly
 from runs.jobs import heartbeat, queue
 from runs.jobs.table import Lane
@@ -21,6 +21,9 @@ from runs.worker.lookout import Lookout
 logger = logging.getLogger(__name__)
 
 INTERVAL = 2.0
+# Where nothing happened for so long, beats and sweeps may be rarer; looks at processes may not.
+CALM_AFTER = 30.0
+CALM_INTERVAL = 6.0
 # Somebody in front of a terminal waits for the first beat of a new cluster.
 FIRST_INTERVAL = 0.2
 # How many looks in a row may find a beat unanswered while a worker stands idle. Looks, not
@@ -54,52 +57,68 @@ class Watch:
         self.missed = self.missed + 1 if worker_is_idle else 0
 
 
-class Pulse:
-    """Has a thread of its own: a slow database must not keep dead children from being replaced."""
+class Stillness:
+    """Knows for how long nobody was busy, nobody came, nobody left and nobody kept silent."""
 
     def __init__(self) -> None:
+        self._members: Sequence[Process] = []
+        self._disturbed_at = time.monotonic()
+
+    @property
+    def has_come(self) -> bool:
+        return time.monotonic() - self._disturbed_at > CALM_AFTER
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it has come, and those who were seen last are as they were."""
+        return self.has_come and processes.are_still_there(self._members)
+
+    def saw(self, members: Sequence[Process]) -> None:
+        before, now = _pids(self._members), _pids(members)
+        # Where processes cannot be seen, nobody knows.
+        if not now or now != before or any(process.is_busy for process in members):
+            self.disturb()
+        self._members = members
+
+    def disturb(self) -> None:
+        self._disturbed_at = time.monotonic()
+
+
+class Pulse:
+    """Looks after whatever cluster its supervisor keeps, from a process of its own."""
+
+    def __init__(self, vitals: Vitals) -> None:
+        self._vitals = vitals
         self._session = 0  # none
         self._watches: list[Watch] = []
-        self._is_over = False
         self._gone: deque[int] = deque()
-        self._news = threading.Event()
+        self._calm = Stillness()
+        self._rest_until = 0.0
         self._next_sweep = time.monotonic()
         self._trouble = ""
         self._lookout = Lookout()
         self._clock = ClockWatch()
         self._upkeep = nightly.Reminder()
 
-    def start(self) -> None:
-        threading.Thread(target=self._run, daemon=True, name="pulse").start()
+    def run(self) -> None:
+        while True:
+            close_old_connections()
+            self._survive_round()
+            time.sleep(INTERVAL if self._has_answered else FIRST_INTERVAL)
 
-    def watch(self, session: int) -> None:
-        """Look after this cluster from now on, and no longer after the one before."""
+    @property
+    def _has_answered(self) -> bool:
+        return bool(self._watches) and all(watch.has_answered for watch in self._watches)
+
+    @property
+    def _is_stuck(self) -> bool:
+        return any(watch.is_stuck for watch in self._watches)
+
+    def _turn_to(self, session: int) -> None:
         if self._session:
             self._gone.append(self._session)
         self._session = session
         self._watches = [Watch(session=session, lane=lane) for lane in Lane]
-        self._news.set()
-
-    def stop(self) -> None:
-        """Leave the site to other machines, once this one has no workers any more."""
-        self._is_over = True
-        self._news.set()
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether every lane takes jobs."""
-        return bool(self._watches) and all(watch.has_answered for watch in self._watches)
-
-    @property
-    def is_stuck(self) -> bool:
-        return any(watch.is_stuck for watch in self._watches)
-
-    def _run(self) -> None:
-        while not self._is_over:
-            close_old_connections()
-            self._survive_round()
-            self._news.wait(INTERVAL if self.has_answered else FIRST_INTERVAL)
-            self._news.clear()
 
     def _survive_round(self) -> None:
         """Whatever fails is tried again in the next round, and logged when it is something new."""
@@ -114,10 +133,18 @@ class Pulse:
 
     def _round(self) -> None:
         self._clock.catch_up()  # first: a beat may wait for a moment that is not near any more
-        if watches := self._watches:
-            members = processes.in_session(watches[0].session)
-            for watch in watches:
-                _look(watch, members)
+        if self._session != self._vitals.session:
+            self._turn_to(self._vitals.session)
+        elif time.monotonic() < self._rest_until and self._calm.lasts:
+            return
+        members = processes.in_session(self._session) if self._session else []
+        self._calm.saw(members)
+        self._rest_until = time.monotonic() + CALM_INTERVAL
+        for watch in self._watches:
+            _look(watch, members)
+        if any(watch.missed for watch in self._watches):
+            self._calm.disturb()
+        self._vitals.tell(self._session, has_answered=self._has_answered, is_stuck=self._is_stuck)
         while self._gone:
             queue.forget(self._gone[0])
             self._gone.popleft()
@@ -138,9 +165,9 @@ def _look(watch: Watch, members: Sequence[Process]) -> None:
         watch.saw_answer()
     else:
         began = time.monotonic()
-        queue.remind(session, lane)
-        if time.monotonic() - began > SLOW_WRITE:
-            return  # the database keeps everybody waiting, so that silence means nothing
+        can_answer = queue.remind(session, lane)
+        if not can_answer or time.monotonic() - began > SLOW_WRITE:
+            return  # the database or a broker keeps everybody waiting: silence means nothing
         busy = sum(worker.is_busy for worker in workers)
         # Where processes cannot be seen, nothing can be concluded from silence.
         is_idle = bool(members) and busy < lane.workers
@@ -148,5 +175,9 @@ def _look(watch: Watch, members: Sequence[Process]) -> None:
         if watch.has_answered and not is_idle:
             heartbeat.note(lane)  # all of them work, and none is left to say so
         return
-    queue.enqueue_for(session, lane.beat)
+    queue.beat(session, lane)
     watch.is_beat_sent = True
+
+
+def _pids(members: Sequence[Process]) -> set[int]:
+    return {process.pid for process in members}

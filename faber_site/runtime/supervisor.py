@@ -9,11 +9,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
+from typing import Protocol
 
 from django.db import DatabaseError
 
 from faber_site.runtime import processes
-from faber_site.runtime.children import Child
+from faber_site.runtime.forks import Child
 from faber_site.runtime.processes import Process
 from runs.engine import recovery
 from runs.jobs import draining, queue
@@ -32,21 +33,32 @@ QUIET = 2
 Wait = Callable[[float], None]
 
 
+class Callers(Protocol):
+    """Those who come while a supervisor waits, to whatever can be selected."""
+
+    def fileno(self) -> int: ...
+
+    def admit(self) -> None: ...
+
+
 class Supervisor:
     def __init__(
         self,
         children: Sequence[Child],
         *,
         announce: Callable[[], bool],
-        drained: Callable[[], None] = lambda: None,
+        drained: Callable[[], Sequence[Child]] = tuple,
+        callers: Callers | None = None,
     ) -> None:
         """`announce` is called until it returns True, once all children do their work.
 
-        `drained` is called when the workers have ended because somebody asked for that.
+        `drained` is called when the workers have ended because somebody asked for that; whom it
+        names is kept from then on. `callers` are let in between two looks.
         """
         self._children = list(children)
         self._announce = announce
         self._drained = drained
+        self._callers = callers
         self._is_ready = False
         self._quiet = 0  # looks in a row that found no step under way
         self._requests = 0  # to end
@@ -55,7 +67,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Return when somebody asked for the end, or nothing is left to look after."""
-        with _signals_end_waits() as wait:
+        with _signals_end_waits(self._callers) as wait:
             signal.signal(signal.SIGTERM, self._request_end)
             signal.signal(signal.SIGINT, self._request_end)
             try:
@@ -118,7 +130,7 @@ class Supervisor:
         self._children = [child for child in self._children if not child.works]
         stays = "; the site stays, and steps wait for the next start" if self._children else ""
         logger.warning("the workers have ended, as `faber work --drain` asked%s", stays)
-        self._drained()
+        self._children += self._drained()
 
     def _end(self, children: Sequence[Child], wait: Wait) -> None:
         sessions = self._retired | _sessions(children)
@@ -182,7 +194,7 @@ def _reap_orphans() -> None:
 
 
 @contextlib.contextmanager
-def _signals_end_waits() -> Iterator[Wait]:
+def _signals_end_waits(callers: Callers | None) -> Iterator[Wait]:
     """A way to wait that ends early with a signal, also with one that came just before."""
     ear, mouth = socket.socketpair()
     with ear, mouth:
@@ -193,7 +205,10 @@ def _signals_end_waits() -> Iterator[Wait]:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
         def wait(seconds: float) -> None:
-            select.select([ear], [], [], seconds)
+            heard: list[socket.socket | Callers] = [ear, callers] if callers else [ear]
+            there, _, _ = select.select(heard, [], [], seconds)
+            if callers and callers in there:
+                callers.admit()
             with contextlib.suppress(BlockingIOError):
                 while ear.recv(64):
                     pass

@@ -24,11 +24,20 @@ def is_settled(request_id: str) -> bool:
 
 
 def wait(
-    request_id: str, seconds: float, *, sleep: Callable[[float], None] | None = None
+    request_id: str,
+    seconds: float,
+    *,
+    has_news: Callable[[], bool] = lambda: False,
+    sleep: Callable[[float], None] | None = None,
 ) -> tuple[bool, bool]:
-    """Whether the request is settled, and whether there was a seat to wait in."""
+    """Whether the request is settled, and whether there was a seat to wait in.
+
+    What whoever waits has to hear meanwhile ends the wait early.
+    """
     if is_settled(request_id):
         return True, True
+    if has_news():
+        return False, True
     if not SEATS.acquire(blocking=False):
         return False, False
     try:
@@ -37,6 +46,8 @@ def wait(
             (sleep or time.sleep)(min(POLL_SECONDS, left))
             if is_settled(request_id):
                 return True, True
+            if has_news():
+                break
         return False, True
     finally:
         SEATS.release()

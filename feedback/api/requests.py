@@ -26,6 +26,7 @@ from feedback.requests.answers import Words, counted, respond
 from feedback.requests.edits import Edit
 from feedback.requests.find import find_request
 from feedback.requests.handover import delegation
+from feedback.requests.inquiries import replying
 from feedback.requests.request_json import request_shape, request_shapes
 from runs.accounts import membership, permissions
 from runs.api import idempotency, paging
@@ -329,9 +330,14 @@ def wait(
     ],
 ) -> Status[Json]:
     """200 once it is answered or withdrawn and nobody can take that back any more, 202 while it
-    is not: then ask again, after Retry-After seconds if that is given."""
+    is not: then ask again, after Retry-After seconds if that is given. A reviewer's question to
+    the program that waits comes at once, as 202 with a `pending` entry in `thread`."""
     asked = find_request(request_id, seen_by=request.auth.actor)
-    is_settled, had_seat = long_poll.wait(asked.request_id, timeout)
+    name, caller = asked.request_id, request.auth.token.name
+    is_settled, had_seat = long_poll.wait(
+        name, timeout, has_news=lambda: replying.is_asked(name, caller)
+    )
+    replying.deliver(name, caller)
     if not had_seat:
         response["Retry-After"] = str(long_poll.RETRY_AFTER)
     return Status(

@@ -93,6 +93,23 @@ class DelegationJson(BaseModel):
     comment: str
 
 
+class ThreadEntryJson(BaseModel):
+    """A question that a reviewer asked the agent, and its reply."""
+
+    number: int = Field(description="Among those of the request, from 1.")
+    question: str
+    asked_by: dict[str, Any]
+    asked_at: str
+    status: Literal["pending", "answered", "failed", "closed"] = Field(
+        description="`closed`: the request was decided or withdrawn before there was a reply."
+    )
+    agent: str | None
+    answer: str | None = Field(description="Markdown, as the agent wrote it.")
+    problem: str | None = Field(description="Why there is no answer.")
+    answered_at: str | None
+    cost_usd: float | None
+
+
 class RequestJson(BaseModel):
     """Request JSON."""
 
@@ -131,6 +148,9 @@ class RequestJson(BaseModel):
     url: str
     response: ResponseJson | None
     answers: list[ResponseJson]
+    thread: list[ThreadEntryJson] = Field(
+        description="What reviewers asked the agent before deciding, and its replies."
+    )
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -185,6 +205,7 @@ class RequestJson(BaseModel):
                     "url": f"https://faber.example.org/requests/{REQUEST_ID}/",
                     "response": None,
                     "answers": [],
+                    "thread": [],
                 }
             ]
         }
@@ -241,6 +262,14 @@ class EditSent(Sent):
 
 class WithdrawRequest(Sent):
     """Nothing: the address says it all."""
+
+
+class AskAgent(Sent):
+    question: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
+
+
+class ReplyToQuestion(Sent):
+    answer: str = Field(min_length=1, max_length=50_000, pattern=r"\S", description="Markdown.")
 
 
 class DelegateRequest(Sent):

@@ -1,1 +1,1 @@
-"""Looking back: decisions, whether the record is whole, statistics; nothing is decided here."""
+"""Looking back: decisions, whether the record is whole, statistics, costs; it decides nothing."""

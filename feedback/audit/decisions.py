@@ -10,6 +10,7 @@ from feedback.models import FeedbackResponse
 from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.text import visible
 from runs.models import Project, Run
+from runs.models.run import TITLED_BY
 
 FETCHED = 500  # rows at a time, when all of them are wanted
 
@@ -87,12 +88,13 @@ def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
         "received_at",
         "request__request_id",
         "request__type",
-        "request__prompt",
+        "request__own_title",
         "request__phase",
         "request__step",
         "request__run__run_id",
         "request__run__uuid",
         "request__run__work_id",
+        *(f"request__run__{field}" for field in TITLED_BY),
         "request__run__project__name",
     )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import BinaryField
 from django.db.models.functions import Cast
 
+from feedback.audit import threads
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import recorded, shown
 from runs.chain import entries, links
@@ -37,6 +38,7 @@ def faults(checkpoint: Checkpoint | None = None) -> list[str]:
         *_runs(vouched),
         *_questions(vouched),
         *_answers(vouched),
+        *threads.faults(vouched.inquiries, vouched.replies),
         *_files(),
         *_untold(),
         *_unrecorded(),
@@ -51,6 +53,8 @@ class _Vouched:
     questions: dict[str, AuditEntry] = field(default_factory=dict)
     answers: dict[str, AuditEntry] = field(default_factory=dict)
     retracted: dict[str, AuditEntry] = field(default_factory=dict)
+    inquiries: dict[str, AuditEntry] = field(default_factory=dict)
+    replies: dict[str, AuditEntry] = field(default_factory=dict)
     anchors: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def add(self, line: AuditEntry) -> None:
@@ -63,6 +67,10 @@ class _Vouched:
                 self.answers[line.subject] = line
             case AuditKind.RETRACTION:
                 self.retracted[line.subject] = line
+            case AuditKind.INQUIRY:
+                self.inquiries[line.subject] = line
+            case AuditKind.REPLY:
+                self.replies[line.subject] = line
         if line.event_number:
             self.anchors.setdefault(line.run_id, {})[line.event_number] = line.event_hash
 

@@ -12,9 +12,10 @@ from runs.accounts.membership import Sight
 from runs.domain.values.events import timestamp
 from runs.models import AuditEntry, AuditKind, Project
 
-LISTED = (AuditKind.DECISION, AuditKind.REFUSAL, AuditKind.SIGN_IN, AuditKind.RULE)
+_THREADS = (AuditKind.INQUIRY, AuditKind.REPLY)
+LISTED = (AuditKind.DECISION, AuditKind.REFUSAL, AuditKind.SIGN_IN, AuditKind.RULE, *_THREADS)
 # What a project's members may read; the rest is about the site.
-_OF_PROJECTS = (AuditKind.DECISION, AuditKind.REFUSAL)
+_OF_PROJECTS = (AuditKind.DECISION, AuditKind.REFUSAL, *_THREADS)
 
 COLUMNS = (
     *("kind", "at", "who", "account", "channel", "what", "comment", "run_id", "request_id"),

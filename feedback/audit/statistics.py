@@ -18,6 +18,7 @@ from runs.domain.values.actors import POLICY, TIMEOUT
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType, Gate
 from runs.domain.values.status import RequestStatus
+from runs.models.run import TITLED_BY
 
 MOST = 20_000  # answers read for the figures; the newest count
 SHOWN_DAYS = 30
@@ -35,6 +36,7 @@ GATES = {
     Gate.FAILURE: "On a failure",
     Gate.INPUT: "Question from a step",
     Gate.CHECK_IN: "Check-in",
+    Gate.BUDGET: "On a used-up budget",
 }
 
 
@@ -258,7 +260,7 @@ def _open(sight: Sight) -> QuerySet[FeedbackRequest]:
     return sight.of(pending, "run__project").only(
         "request_id",
         "type",
-        "prompt",
+        "own_title",
         "phase",
         "step",
         "reviewers",
@@ -267,6 +269,7 @@ def _open(sight: Sight) -> QuerySet[FeedbackRequest]:
         "run__run_id",
         "run__uuid",
         "run__work_id",
+        *(f"run__{field}" for field in TITLED_BY),
         "run__project__name",
     )
 

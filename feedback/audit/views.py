@@ -1,4 +1,4 @@
-"""Pages that look back: the audit of decisions, its CSV, and the statistics."""
+"""Pages that look back: the audit of decisions, its CSV, the statistics, and what agents cost."""
 
 from datetime import timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from feedback.audit import charts, decisions, lines, statistics
+from feedback.audit import charts, costs, decisions, lines, statistics
 from feedback.audit.charts import Measure
 from feedback.audit.filters import AuditForm, PeriodForm
 from feedback.audit.statistics import Figure
@@ -72,6 +72,23 @@ def statistics_page(request: PageRequest) -> HttpResponse:
         "most": statistics.MOST,
     }
     return page(request, "feedback/statistics.html", context)
+
+
+@require_safe
+def costs_page(request: PageRequest) -> HttpResponse:
+    form = PeriodForm(request.GET)
+    now = timezone.now()
+    since = now - timedelta(days=form.days) if form.days else None
+    figures = costs.costs(since=since, now=now, sight=sight(request))
+    weeks = [(f"{week.monday:%-d %b}", round(week.cost.usd * 100)) for week in figures.weeks]
+    chart = charts.columns(weeks)
+    context = {
+        "form": form,
+        "figures": figures,
+        "chart": chart,
+        "weeks": list(zip(figures.weeks, chart.columns, strict=True)),
+    }
+    return page(request, "feedback/costs.html", context)
 
 
 def _measure(figure: Figure) -> Measure:

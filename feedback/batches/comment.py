@@ -2,9 +2,9 @@
 
 from feedback.batches import aggregate
 from feedback.batches.group import Group, runs_of
-from feedback.channels.github import channel
-from feedback.channels.github.comments import MAX_CHARACTERS
-from feedback.channels.github.escape import fenced, link
+from feedback.channels.markdown.comments import MAX_CHARACTERS
+from feedback.channels.markdown.escape import fenced, link
+from feedback.channels.trackers import channel
 from runs.engine.batches import batch_url
 from runs.models import Batch, Run
 

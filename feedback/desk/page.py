@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import prefetch_related_objects
 
-from feedback.desk import review
+from feedback.desk import review, thread
 from feedback.desk.begun import Begun, begun_in
 from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
@@ -34,6 +34,7 @@ from runs.domain.values.questions import (
 )
 from runs.domain.values.status import RequestStatus
 from runs.pages.run.page import LiveProgress, progress_of
+from runs.workflow_files import ask_only
 
 _PENDING = RequestStatus.PENDING
 
@@ -62,6 +63,7 @@ class Desk:
     remarks: Sequence[ReviewComment]
     begun: Sequence[Begun]  # line comments not added yet
     draft: str  # as the site has it, for the scripts
+    question_begun: str  # to the agent, not sent yet
     progress: LiveProgress
     inbox: Filters  # the list this request was opened from
     following: FeedbackRequest | None  # the next one of it
@@ -70,6 +72,11 @@ class Desk:
     version: str
     may_override: bool
     may_operate: bool
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is more to its run than the question."""
+        return self.asked.run.plan_hash != ask_only.plan().digest
 
     @property
     def may_delegate(self) -> bool:
@@ -124,7 +131,7 @@ class Desk:
 
 def find(request_id: str, *, seen_by: Actor | None) -> FeedbackRequest:
     asked = find_request(request_id, seen_by=seen_by)
-    prefetch_related_objects([asked], "responses")
+    prefetch_related_objects([asked], "responses", "inquiries")
     return asked
 
 
@@ -132,7 +139,8 @@ def version_of(asked: FeedbackRequest) -> str:
     states = "".join(response.state[0] for response in asked.responses.all())
     due = sum(row.is_due for row in _returning(asked)) if asked.run.is_foreign else 0
     handed = len(asked.delegated)
-    return f"{asked.status}-{states or 0}{'-due' if due else ''}{f'-to{handed}' if handed else ''}"
+    told = ("-due" if due else "", f"-to{handed}" if handed else "", thread.version_of(asked))
+    return f"{asked.status}-{states or 0}{''.join(told)}"
 
 
 def desk_of(
@@ -157,6 +165,7 @@ def desk_of(
         remarks=remarks,
         begun=begun_in(kept) if is_open else (),
         draft=json.dumps(kept),
+        question_begun=kept.get(thread.FIELD, ""),
         progress=progress_of(asked.run),
         inbox=inbox or Filters(),
         following=None if is_open else open_requests.following(asked, actor, inbox),

@@ -92,6 +92,14 @@ def save_draft(asked: FeedbackRequest, author: AbstractBaseUser, typed: Mapping[
         row.save(update_fields=["values", "saved_at"])
 
 
+def drop_draft(asked: FeedbackRequest, author: AbstractBaseUser, name: str) -> None:
+    """Forget one text that was sent by itself."""
+    with transaction.atomic():
+        kept = Draft.objects.select_for_update().filter(request=asked, author_id=author.pk).first()
+        if kept and kept.values.pop(name, None) is not None:
+            kept.save(update_fields=["values"])
+
+
 def draft_of(asked: FeedbackRequest, author: AbstractBaseUser) -> Mapping[str, str]:
     kept = Draft.objects.filter(request=asked, author_id=author.pk).first()
     return kept.values if kept else {}

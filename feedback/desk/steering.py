@@ -1,4 +1,4 @@
-"""What operators and reviewers do about who decides, from the page of a request."""
+"""What is done from the page of a request besides the answer: asking, handing over, overriding."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,34 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_POST
 
-from feedback.desk import views
+from feedback.desk import review, thread, views
 from feedback.desk.page import find
 from feedback.models import FeedbackRequest
 from feedback.requests import answers
 from feedback.requests.handover import delegation
+from feedback.requests.inquiries import asking
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import FaberError, Invalid, Problem
 from runs.pages.http import PageRequest, SeeOther, noted, refusing, visitor
 from runs.pages.sign_in.views import keeping_words
+
+
+@keeping_words
+@require_POST
+@refusing
+def ask(request: PageRequest, request_id: str) -> HttpResponse:
+    actor = visitor(request)
+    asked = find(request_id, seen_by=actor)
+    problem = None
+    try:
+        asking.ask(request_id, request.POST.get(thread.FIELD, ""), actor=actor)
+        review.drop_draft(asked, request.user, thread.FIELD)
+    except FaberError as error:
+        noted(request, error)
+        problem = error
+    if problem is None and not request.htmx:
+        return SeeOther(f"{resolve_url('request', request_id)}#thread")
+    return views.thread_again(request, find(request_id, seen_by=actor), problem)
 
 
 @keeping_words

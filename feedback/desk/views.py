@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from feedback.channels.notices import standing as notices
-from feedback.desk import begun, files, past_failures, printed, review, rounds
+from feedback.desk import begun, files, past_failures, printed, review, rounds, thread
 from feedback.desk.code import views as code_views
 from feedback.desk.files import FileWish
 from feedback.desk.forms import AnswerForm
@@ -182,6 +182,18 @@ def refused_page(
     return page(request, _DESK, context, status=status_of(error))
 
 
+def thread_again(
+    request: PageRequest, asked: FeedbackRequest, problem: FaberError | None
+) -> HttpResponse:
+    """The questions to the agent with the newest among them, or with why it was not asked."""
+    context = {**_everything(request, asked), "unasked": problem}
+    if problem is None:
+        return page(request, _DESK, context, part="thread")
+    typed = request.POST.get(thread.FIELD, "")
+    context["thread"] = partial(thread.thread_of, asked, visitor(request), typed)
+    return page(request, _DESK, context, part="thread", status=status_of(problem))
+
+
 def _news(request: PageRequest, asked: FeedbackRequest) -> HttpResponse:
     """What happened to an open request since the page was made; typed words are not touched."""
     if request.GET.get("v") == version_of(asked):
@@ -222,6 +234,7 @@ def _everything(
         "conformance": partial(conformance.shown_of, asked.run),
         "notified": partial(notices.of_request, asked),
         "guide": partial(guide.beside, request.user, asked.run),
+        "thread": cache(partial(thread.thread_of, asked, actor, desk.question_begun)),
         "rounds": cache(partial(rounds.rounds_of, asked)),
         "memory": partial(past_failures.memory_of, asked),
         "printed": partial(printed.printed_before, asked),

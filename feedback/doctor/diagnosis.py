@@ -5,57 +5,50 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
 from feedback.channels.callbacks import calls
-from feedback.channels.github import inbound, polling, webhook
-from feedback.channels.github.delivery import deliver_now
-from feedback.doctor import agents, given_up, hosts, notices, room, webhooks
-from feedback.doctor.finding import MOST, REMEMBERED, Finding, place_of
+from feedback.doctor import agents, hosts, notices, proxy, room, trackers, webhooks
+from feedback.doctor.finding import MOST, PATIENCE, REMEMBERED, Finding
 from feedback.models import (
     Callback,
-    CommentState,
-    Delivery,
     FeedbackResponse,
-    InboundComment,
-    Listening,
     Webhook,
     WriteBack,
 )
 from feedback.requests import answers
-from runs import engine, github
+from runs import engine
 from runs.domain.values.status import RequestStatus, RunStatus
-from runs.github import GitHubError, Permission
 from runs.isolation import ways
 from runs.isolation.sheltering import REPAIR
 from runs.jobs import heartbeat, queue
+from runs.jobs.engine import OutOfReach
 from runs.jobs.table import Job, Lane
-from runs.models import Project, Run, StepAttempt
+from runs.models import Run, StepAttempt
 from runs.workspaces import hidden, worktrees
 
-# What is younger is under way, not broken.
-PATIENCE = timedelta(seconds=30)
 WORKTREES_WANTED = timedelta(days=7)
 
 
 def findings() -> list[Finding]:
     return [
+        *_queue(),
         *_workers(),
         *hosts.findings(),
         *_isolation(),
         *room.findings(),
+        *proxy.findings(),
         *agents.findings(),
         *_runs(),
         *_worktrees(),
         *_answers(),
         *_returning(),
-        *_comments(),
+        *trackers.comments(),
         *_calls(),
         *webhooks.findings(),
         *notices.findings(),
-        *_github(),
+        *trackers.findings(),
     ]
 
 
@@ -65,6 +58,19 @@ def repair(found: list[Finding]) -> int:
     for fix in fixes:
         fix()
     return len(fixes)
+
+
+def _queue() -> Iterator[Finding]:
+    try:
+        queue.check()
+    except OutOfReach as error:
+        yield Finding(
+            what="The broker of the job queue is out of reach",
+            cause=str(error),
+            since=None,
+            repair="Start it, or check FABER_CELERY_BROKER_URL. Decisions are recorded meanwhile; "
+            "their steps run when it is back.",
+        )
 
 
 def _workers() -> Iterator[Finding]:
@@ -207,36 +213,6 @@ def _returning() -> Iterator[Finding]:
         )
 
 
-def _comments() -> Iterator[Finding]:
-    before = timezone.now() - PATIENCE
-    for delivery in Delivery.objects.filter(is_due=True, created_at__lt=before)[:MOST]:
-        yield Finding(
-            what=f"The comment {delivery.mark} is missing on {place_of(delivery)}",
-            cause=delivery.last_error or "its job is lost",
-            since=delivery.created_at,
-            repair="Post it again.",
-            fix=partial(deliver_now, delivery.pk),
-        )
-    yield from given_up.findings()
-    heard = InboundComment.objects.filter(state=CommentState.HEARD, heard_at__lt=before)
-    for comment in heard[:MOST]:
-        yield Finding(
-            what=f"A comment by {comment.author} on {place_of(comment)} was not processed",
-            cause="GitHub is unreachable, or its job is lost",
-            since=comment.heard_at,
-            repair="Process it.",
-            fix=partial(inbound.act_on, comment.pk),
-        )
-    for kept in Webhook.objects.filter(read_at=None, received_at__lt=before)[:MOST]:
-        yield Finding(
-            what=f"The delivery {kept.delivery_id} was not processed",
-            cause="GitHub is unreachable" if kept.tries else "its job is lost",
-            since=kept.received_at,
-            repair="Read it.",
-            fix=webhook.read_new,
-        )
-
-
 def _calls() -> Iterator[Finding]:
     now = timezone.now()
     stuck = Q(is_due=True) & (~Q(last_error="") | Q(next_try_at__lt=now - PATIENCE))
@@ -254,61 +230,7 @@ def _calls() -> Iterator[Finding]:
         )
 
 
-def _github() -> Iterator[Finding]:
-    if not github.is_on():
-        return
-    try:
-        github.client().whoami()
-    except GitHubError as error:
-        yield Finding(
-            what="GitHub rejects the site's credentials",
-            cause=str(error),
-            since=None,
-            repair="Set a valid FABER_GITHUB_TOKEN, or the App's id and key.",
-        )
-    if not (settings.FABER_GITHUB_POLL_SECONDS or _has_webhook_secret()):
-        yield Finding(
-            what="FABER does not receive GitHub comments",
-            cause="no webhook secret is set and polling is off",
-            since=None,
-            repair="Set FABER_GITHUB_WEBHOOK_SECRET or FABER_GITHUB_POLL_SECONDS.",
-        )
-    yield from _unwritable()
-    for listening in Listening.objects.exclude(last_error="")[:MOST]:
-        yield Finding(
-            what=f"The comments of {listening.repository} can't be read",
-            cause=listening.last_error,
-            since=listening.polled_at,
-            repair="Give the token read access to its issues, then read them again.",
-            fix=partial(polling.poll, listening.pk),
-        )
-
-
-def _has_webhook_secret() -> bool:
-    own = Project.objects.filter(webhook_number__gt=0)
-    return bool(settings.FABER_GITHUB_WEBHOOK_SECRET) or own.exists()
-
-
-def _unwritable() -> Iterator[Finding]:
-    """Repositories in which the token's owner may not write; what an App may is not asked for."""
-    if settings.FABER_GITHUB_APP_ID:
-        return
-    client = github.client()
-    for listening in Listening.objects.all()[:MOST]:
-        try:
-            allowed = client.permission(listening.repository, client.login)
-        except GitHubError:
-            continue  # told above, or when the comments are read
-        if not allowed.can_write and allowed is not Permission.TRIAGE:
-            yield Finding(
-                what=f"The site can't comment in {listening.repository}",
-                cause=f"{client.login} has the permission “{allowed.value}” there",
-                since=None,
-                repair=f"Give {client.login} write access to {listening.repository}.",
-            )
-
-
 def last_heard() -> datetime | None:
-    """When GitHub's last delivery came."""
+    """When a tracker's last delivery came."""
     newest = Webhook.objects.order_by("-received_at").values_list("received_at", flat=True)
     return newest.first()

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from feedback.models import Delivery, InboundComment
 
 MOST = 100
+# What is younger is under way, not broken.
+PATIENCE = timedelta(seconds=30)
 # What was given up longer ago than this is history.
 REMEMBERED = timedelta(days=7)
 
@@ -21,4 +23,4 @@ class Finding:
 
 
 def place_of(row: Delivery | InboundComment) -> str:
-    return f"{row.repository}#{row.issue}"
+    return str(row.place)

@@ -1,12 +1,12 @@
-"""What GitHub did not know in the end: a place to comment on, a comment that commands."""
+"""What a tracker did not know in the end: a place to comment on, a comment that commands."""
 
 from collections.abc import Iterator
 from functools import partial
 
 from django.utils import timezone
 
-from feedback.channels.github import inbound
-from feedback.channels.github.delivery import TRIES_FOR_A_PLACE, deliver_now
+from feedback.channels.trackers import inbound
+from feedback.channels.trackers.delivery import TRIES_FOR_A_PLACE, deliver_now
 from feedback.doctor.finding import MOST, REMEMBERED, Finding, place_of
 from feedback.models import CommentState, Delivery, InboundComment
 
@@ -29,7 +29,8 @@ def findings() -> Iterator[Finding]:
     for comment in gone[:MOST]:
         yield Finding(
             what=f"A command by {comment.author} on {place_of(comment)} was not processed",
-            cause="the comment is no longer on GitHub; it was probably deleted",
+            cause=f"the comment is no longer on {comment.place.tracker.label};"
+            " it was probably deleted",
             since=comment.heard_at,
             repair="Look for it once more, and drop it if it is gone.",
             fix=partial(inbound.look_once_more, comment.pk),

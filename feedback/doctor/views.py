@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_http_methods
 
-from feedback.doctor import diagnosis, room
+from feedback.doctor import diagnosis, proxy, room
 from runs.accounts import permissions, users
 from runs.pages.http import PageRequest, SeeOther, page, refusing
 
@@ -21,6 +21,7 @@ def doctor(request: PageRequest) -> HttpResponse:
     context = {
         "findings": found,
         "room": room.told(),
+        "proxy": proxy.told(),
         "last_heard": diagnosis.last_heard(),
         "isolation_is_off": diagnosis.isolation_is_off(),
     }

@@ -11,7 +11,7 @@ from feedback.exchange.full_record import record_of
 from feedback.exchange.key_order import arranged, arranged_event
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import file_name
-from runs.executors import file_modes
+from runs.isolation import file_modes
 from runs.models import Event, Run
 from runs.record import state_json
 from runs.terminal.console import as_text

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from feedback.models import FeedbackRequest
+from feedback.models import FeedbackRequest, Inquiry
 from runs.models import Artifact, Batch, Run, StepAttempt
 
 Json = dict[str, object]
@@ -13,13 +13,13 @@ VERSION = 1
 
 _OF_A_RUN = (
     *("workflow_ref", "position", "entered_phase", "approvals", "warnings_total"),
-    *("error", "started_by_account", "started_by_token", "own_title"),
+    *("error", "started_by_account", "started_by_token", "own_title", "forked_at"),
 )
 _OF_A_BATCH = ("batch_id", "workflow_id", "concurrency", "issue", "started_by", "created_at")
 _OF_AN_ATTEMPT = (
     *("phase", "step", "is_hook", "is_remote", "position", "number", "action", "reason"),
     *("feedback", "failure_context", "status", "queued_at", "started_at", "finished_at"),
-    *("result", "response", "late_response", "files", "session", "usage"),
+    *("result", "response", "late_response", "files", "session", "usage", "taken_over_from"),
 )
 _OF_A_REVISION = ("path", "revision", "sha256", "size", "created_at")
 _OF_A_REQUEST = (
@@ -34,7 +34,14 @@ _OF_A_RESPONSE = (
     *("response", "action", "comment", "items", "skipped", "decides", "state", "held_until"),
     *("identity", "provided_by", "seal", "received_at", "edits", "override", "rule"),
 )
-_OF_A_COMMENT = ("repository", "issue", "comment_id", "comment_url", "shown")
+_OF_AN_INQUIRY = (
+    *("number", "question", "asked_by", "asked_at", "agent", "state", "answer", "problem"),
+    *("answered_at", "usage", "cost_usd", "input_tokens", "output_tokens"),
+)
+_OF_A_COMMENT = (
+    *("tracker", "repository", "issue", "is_merge_request"),
+    *("comment_id", "comment_url", "shown"),
+)
 
 
 def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
@@ -91,12 +98,21 @@ def _requests(run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, 
                 artifacts[pk] for pk in request.artifacts.values_list("pk", flat=True)
             ),
             "comment": _comment(request),
+            "thread": [_inquiry(asked) for asked in request.inquiries.order_by("number")],
             "responses": [
                 _fields(given, _OF_A_RESPONSE) for given in request.responses.order_by("pk")
             ],
         }
         for request in run.requests.order_by("pk").select_related("delivery")
     ]
+
+
+def _inquiry(asked: Inquiry) -> Json:
+    told = _fields(asked, _OF_AN_INQUIRY)
+    if not asked.is_settled:
+        # Whoever is asked is asked here: elsewhere nobody will ever answer.
+        told["state"] = Inquiry.Stage.DROPPED.value
+    return told
 
 
 def _comment(request: FeedbackRequest) -> Json | None:

@@ -26,6 +26,7 @@ _RENDERED = frozenset(
         "resume_point",
         "run",
         "steps",
+        "thread",
         *Phase,
     }
 )

@@ -218,7 +218,7 @@ def _asked_again(plan: Plan, at: int, gate: Gate, asked: RequestDocument) -> Que
             return gates.after_step(plan, at, result)
         case Gate.AFTER_STEP:
             return gates.after_success(plan, at, result)
-        case Gate.WARNING:
+        case Gate.WARNING | Gate.BUDGET:
             return gates.on_warning(plan, at, result)
         case Gate.FAILURE:
             return gates.on_failure(plan, at, result)

@@ -9,6 +9,7 @@ from runs.domain.planning.titles import LONGEST
 from runs.domain.responses.results import ResultStatus
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, FeedbackType, Gate
+from runs.trackers import Tracker
 
 Json = dict[str, JsonValue]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -49,6 +50,7 @@ class KeptRun(Kept):
     started_by_account: Annotated[str, Field(max_length=200)]
     started_by_token: Annotated[str, Field(max_length=100)] = ""
     own_title: Title = ""
+    forked_at: Annotated[str, Field(max_length=200)] = ""
     batch: KeptBatch | None
 
 
@@ -73,6 +75,7 @@ class KeptAttempt(Kept):
     files: list[str]
     session: Annotated[str, Field(max_length=200)]
     usage: JsonValue
+    taken_over_from: Annotated[str, Field(max_length=250)] = ""
 
 
 class KeptArtifact(Kept):
@@ -110,7 +113,25 @@ class KeptResponse(Kept):
     rule: Json = {}
 
 
+class KeptInquiry(Kept):
+    number: Ordinal
+    question: str
+    asked_by: Json
+    asked_at: Time
+    agent: Annotated[str, Field(max_length=100)]
+    state: Literal["answered", "failed", "dropped"]
+    answer: str
+    problem: str
+    answered_at: Time | None
+    usage: JsonValue
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    input_tokens: Count | None
+    output_tokens: Count | None
+
+
 class KeptComment(Kept):
+    tracker: Tracker = Tracker.GITHUB
+    is_merge_request: bool = False
     repository: Annotated[str, Field(max_length=200)]
     issue: Annotated[int, Field(ge=1, le=2**31 - 1)]
     comment_id: Annotated[int, Field(ge=1, le=2**63 - 1)]
@@ -155,6 +176,7 @@ class KeptRequest(Kept):
     artifacts: list[Count]
     comment: KeptComment | None
     responses: list[KeptResponse]
+    thread: list[KeptInquiry] = []
 
 
 class Record(Kept):

@@ -21,6 +21,8 @@ from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
 from runs.engine.files.artifacts import LARGEST
 from runs.models import Artifact, Batch, Project, Run, StepAttempt
+from runs.spending import counting
+from runs.trackers import Place
 
 
 def check(record: Record, plan: Plan) -> None:
@@ -94,11 +96,16 @@ def restore(run: Run, record: Record, contents: dict[str, bytes]) -> list[Proble
             run=run,
             **attempt.model_dump(include={"queued_at", "started_at", "finished_at"}),
             **attempt.model_dump(mode="json", exclude={"queued_at", "started_at", "finished_at"}),
+            **counting.columns(_usage(attempt.usage)),
         )
         for attempt in record.attempts
     ]
     for attempt in attempts:
         attempt.save(force_insert=True)
+        counting.add(run, _usage(attempt.usage))
+    for asked in (asked for request in record.requests for asked in request.thread):
+        counting.add(run, _usage(asked.usage))
+    run.save(update_fields=counting.COLUMNS)
     revisions = [
         _revision(run, artifact, attempts, contents.get(artifact.sha256))
         for artifact in record.artifacts
@@ -107,6 +114,10 @@ def restore(run: Run, record: Record, contents: dict[str, bytes]) -> list[Proble
     for request in record.requests:
         _request(run, request, attempts, revisions, notes)
     return notes.warnings
+
+
+def _usage(told: object) -> dict[str, object]:
+    return told if isinstance(told, dict) else {}
 
 
 def _revision(
@@ -129,7 +140,7 @@ def _request(
     notes: Notes,
 ) -> None:
     times = {"requested_at", "ranked_at", "closed_at"}
-    others = {"attempt", "artifacts", "comment", "responses"}
+    others = {"attempt", "artifacts", "comment", "responses", "thread"}
     request = FeedbackRequest(
         run=run,
         attempt=None if kept.attempt is None else attempts[kept.attempt],
@@ -152,14 +163,26 @@ def _request(
             **answer.model_dump(mode="json", exclude=times),
             imported=True,
         )
+    for inquiry in kept.thread:
+        times = {"asked_at", "answered_at"}
+        request.inquiries.create(
+            **inquiry.model_dump(include=times), **inquiry.model_dump(mode="json", exclude=times)
+        )
     if kept.comment and _is_on_its_issue(kept.comment, run):
         _comment(request, kept.comment)
 
 
 def _is_on_its_issue(kept: KeptComment, run: Run) -> bool:
     """Whether a comment may be ours to edit: only on the run's own issue."""
-    is_there = kept.repository.casefold() == run.project.name.casefold()
-    return is_there and str(kept.issue) == run.work_id
+    place = Place(
+        tracker=kept.tracker,
+        repository=kept.repository,
+        issue=kept.issue,
+        is_merge_request=kept.is_merge_request,
+    )
+    is_there = place.repository.casefold() == run.project.tracked_as.casefold()
+    is_on_it = run.project.tracker in ("", place.tracker)
+    return is_there and is_on_it and run.work_id in place.work_ids
 
 
 def _comment(request: FeedbackRequest, kept: KeptComment) -> None:

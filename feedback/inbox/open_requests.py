@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, F, Max, OrderBy, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import Exists, F, OrderBy, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils import timezone
 
@@ -19,10 +20,15 @@ from runs.domain.values.actors import Actor
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus
-from runs.models import Project, Run
+from runs.models import DEMO, Project, Run
 from runs.models.run import TITLED_BY
+from runs.models.statements import Prepared
+from runs.pages.lists import listing
+from runs.search import counts
+from runs.search.counts import Quantity, Statement
 
-PER_PAGE = 100
+PER_PAGE = 50
+MOST = 1_000  # so many are counted, and can be paged to; filters find the others
 OVERDUE = timedelta(hours=24)
 
 # What `permissions` looks at.
@@ -30,7 +36,6 @@ _STARTER = (*("started_by", "started_by_user_id", "started_by_account", "on_hold
 _WHO_MAY = ("reviewers", "delegated", "assignee", *(f"run__{field}" for field in _STARTER))
 _PROJECT = ("name", "visibility", "members")
 _CHANGES = ("files", "additions", "deletions")
-_COUNTED = ("count", "newest", "total")
 _LISTED = (
     *_WHO_MAY,
     "request_id",
@@ -91,13 +96,24 @@ class InboxRow:
     def audience(self) -> str:
         return ", ".join(name.removeprefix("group:") for name in self.asked.reviewers)
 
+    @property
+    def facts(self) -> str:
+        """All that the row is made from: the same facts are the same row."""
+        known = (self.asked, self.asked.run, self.asked.run.project, self.asked.snapshot)
+        loaded = [
+            [(name, value) for name, value in vars(each).items() if name != "_state"]
+            for each in known
+            if each
+        ]
+        return repr((loaded, self.refusal, self.is_overdue))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeChip:
     """One type of request: how many there are, and the address that shows only those."""
 
     type: FeedbackType | None  # None for all of them
-    count: int
+    count: Quantity
     query: str
     is_on: bool
 
@@ -110,22 +126,21 @@ class Inbox:
     filters: Filters
     projects: Sequence[str]
     agents: Sequence[str]
-    count: int  # of all that are open
-    version: str
+    found: Quantity
+    waiting: "Waiting"  # all that are open
 
     phases = tuple(Phase)
     orders = tuple(SortOrder)
 
-    @property
-    def found(self) -> int:
-        return self.leaf.paginator.count
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How many requests are open for somebody; the version changes whenever one opens or closes."""
+    """How many requests are open for somebody; the version changes whenever one opens or closes.
 
-    count: int
+    Where not all are counted, it changes with those that were, and with the newest.
+    """
+
+    count: Quantity
     version: str
 
 
@@ -141,41 +156,104 @@ class _TypeGroup:
     total: int
 
 
-def inbox(filters: Filters, actor: Actor, sight: Sight, page_number: str = "") -> Inbox:
-    everything = _groups(sight)
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The requests that are open, in groups; of very many only the first."""
+
+    groups: tuple[_TypeGroup, ...]
+    newest: int
+
+    @property
+    def count(self) -> Quantity:
+        return counts.quantity(sum(group.count for group in self.groups), MOST)
+
+    @property
+    def waiting(self) -> Waiting:
+        total = sum(group.total for group in self.groups)
+        return Waiting(count=self.count, version=f"{self.count.count}-{self.newest}-{total}")
+
+
+@dataclass(frozen=True, slots=True)
+class InboxFacts:
+    """All that a page of the inbox is made from, as the database has it."""
+
+    everything: _Open
+    rows: tuple[tuple[object, ...], ...]
+
+
+def inbox(
+    filters: Filters,
+    actor: Actor,
+    sight: Sight,
+    page_number: str = "",
+    *,
+    facts: InboxFacts | None = None,
+) -> Inbox:
+    everything = facts.everything if facts else _grouped(sight)
     others = _found(filters.of_type(""), actor, sight)
     by_type = _by_type(filters, others, everything)
     matching = others.filter(type=filters.type) if filters.type else others
-    matching = matching.order_by(*_ORDERS[filters.order], "ranked_at", "id")
-    paginator = Paginator(
-        matching.select_related("run__project", "snapshot").only(*_LISTED), PER_PAGE
-    )
-    # The chips have counted already.
-    paginator.count = by_type[filters.type] if filters.type else by_type.total()
+    paginator = Paginator(_ordered(matching, filters), PER_PAGE)
+    found = by_type.get(filters.type, counts.NONE) if filters.type else _sum(by_type)
+    paginator.count = min(found.count, MOST)  # the chips have counted already
     leaf = paginator.get_page(page_number)
+    if facts:
+        leaf.object_list = _page_of(filters, sight, leaf.number).objects(facts.rows)
     return Inbox(
         leaf=leaf,
         rows=_rows(leaf, actor),
         chips=_chips(filters, by_type),
         filters=filters,
-        projects=sorted({group.project for group in everything} | {filters.project} - {""}),
-        agents=sorted(({group.agent for group in everything} | {filters.agent}) - {""}),
-        count=sum(group.count for group in everything),
-        version=_version(everything),
+        projects=_projects(everything, sight, filters.project),
+        agents=sorted(({group.agent for group in everything.groups} | {filters.agent}) - {""}),
+        found=found,
+        waiting=everything.waiting,
     )
+
+
+def facts(filters: Filters, sight: Sight, page_number: str) -> InboxFacts | None:
+    """None where more has to be asked: of very many, of a search, of what depends on who looks."""
+    asks_more = filters.q or filters.phase or filters.batch or filters.mine or filters.late
+    number = int(page_number or 1) if (page_number or "1").isdigit() else 0
+    everything = _grouped(sight)
+    if asks_more or everything.count.is_more or not 0 < number <= MOST // PER_PAGE:
+        return None
+    rows = tuple(_page_of(filters, sight, number).fetched())
+    # Beside an empty inbox and the demo there is a guide, which is about more than these.
+    is_guided = any(group.project == DEMO for group in everything.groups)
+    return None if is_guided or not rows else InboxFacts(everything, rows)
+
+
+@lru_cache(maxsize=100)
+def _page_of(filters: Filters, sight: Sight, number: int) -> Prepared[FeedbackRequest]:
+    first = PER_PAGE * (number - 1)
+    found = _ordered(_narrowed(_open(sight), filters), filters)
+    return Prepared(lambda: found[first : first + PER_PAGE])
+
+
+def _ordered(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[FeedbackRequest]:
+    """In the order of the list, with all that a row of it shows."""
+    ordered = found.order_by(*_ORDERS[filters.order], "ranked_at", "id")
+    return ordered.select_related("run__project", "snapshot").only(*_LISTED)
+
+
+def waiting(sight: Sight) -> Waiting:
+    """Asked by every page that is open, so in one statement; two where very many are open."""
+    return _grouped(sight).waiting
 
 
 def version(sight: Sight) -> str:
     """Changes whenever a request is opened or closed."""
-    return _version(_groups(sight))
+    return waiting(sight).version
 
 
-def waiting(sight: Sight) -> Waiting:
-    """Asked by every page that is open, so in one statement."""
-    found = _open(sight).order_by()
-    counted = found.aggregate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
-    everything = _TypeGroup("", "", "", *(counted[name] or 0 for name in _COUNTED))
-    return Waiting(count=everything.count, version=_version([everything]))
+def has_news(seen: str, filters: Filters, sight: Sight) -> bool:
+    """Whether a list that was made at a version may have changed.
+
+    The version of very many is of the first in their usual order, which others are not in.
+    """
+    now = waiting(sight)
+    return seen != now.version or (now.count.is_more and bool(filters.query))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,10 +281,7 @@ def following(
     """The highest-ranked other open request of the list that this person may answer."""
     filters = filters or Filters()
     others = _narrowed(_not_answered_by(actor, membership.sight_of(actor)), filters)
-    others = others.exclude(pk=asked.pk).order_by(*_ORDERS[filters.order], "ranked_at", "id")
-    for other in (
-        others.select_related("run__project", "snapshot").only(*_LISTED).iterator(PER_PAGE)
-    ):
+    for other in _ordered(others.exclude(pk=asked.pk), filters).iterator(PER_PAGE):
         if _is_for(actor, other):
             return other
     return None
@@ -224,16 +299,27 @@ def _not_answered_by(actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
     return _open(sight).exclude(Exists(given.exclude(state=FeedbackResponse.State.RETRACTED)))
 
 
-def _groups(sight: Sight) -> list[_TypeGroup]:
-    known = _open(sight).order_by().values_list("type", "run__project__name", "agent")
-    counted = known.annotate(count=Count("pk"), newest=Max("pk"), total=Sum("pk"))
-    return [_TypeGroup(*row) for row in counted]
-
-
-def _version(groups: Sequence[_TypeGroup]) -> str:
-    count = sum(group.count for group in groups)
+def _grouped(sight: Sight) -> _Open:
+    """One statement, which reads no more than the first `MOST` in the order they are listed."""
+    groups = tuple(_TypeGroup(*row) for row in _groups_of(sight, MOST).rows())
     newest = max((group.newest for group in groups), default=0)
-    return f"{count}-{newest}-{sum(group.total for group in groups)}"
+    if sum(group.count for group in groups) > MOST:
+        newest = _open(sight).order_by("-requested_at").values_list("pk", flat=True)[0]
+    return _Open(groups, newest)
+
+
+@lru_cache(maxsize=100)
+def _groups_of(sight: Sight, most: int) -> Statement:
+    first = _open(sight).values_list("type", "run__project__name", "agent", "pk")
+    return counts.summed(first[: most + 1])
+
+
+def _projects(everything: _Open, sight: Sight, chosen: str) -> list[str]:
+    """Those that wait; all of them where not all that wait are counted."""
+    names = {group.project for group in everything.groups} | {chosen}
+    if everything.count.is_more:
+        names.update(listing.projects(sight))
+    return sorted(names - {""})
 
 
 def _found(filters: Filters, actor: Actor, sight: Sight) -> QuerySet[FeedbackRequest]:
@@ -273,7 +359,8 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
     may: dict[tuple[object, ...], bool] = {}
     allowed = []
     projects = Project.objects.only(*_PROJECT).in_bulk()
-    for pk, reviewers, delegated, assignee, *starter in requests.values_list("pk", *_WHO_MAY):
+    rows = requests.values_list("pk", *_WHO_MAY).iterator(MOST)
+    for pk, reviewers, delegated, assignee, *starter in rows:
         handed = tuple(str(each["to"]) for each in delegated)
         alike = (*reviewers, handed, assignee, *starter)
         if alike not in may:
@@ -285,6 +372,8 @@ def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[F
             may[alike] = _is_for(actor, asked)
         if may[alike]:
             allowed.append(pk)
+        if len(allowed) > MOST:
+            break
     return requests.filter(pk__in=allowed)
 
 
@@ -296,23 +385,29 @@ def _is_for(actor: Actor, asked: FeedbackRequest) -> bool:
 
 
 def _by_type(
-    filters: Filters, found: QuerySet[FeedbackRequest], everything: Sequence[_TypeGroup]
-) -> Counter[str]:
-    if not (filters.q or filters.phase or filters.batch or filters.mine or filters.late):
-        counts: Counter[str] = Counter()
-        for group in everything:
-            if filters.project in ("", group.project) and filters.agent in ("", group.agent):
-                counts[group.type] += group.count
-        return counts
-    return Counter(dict(found.order_by().values_list("type").annotate(Count("pk"))))
+    filters: Filters, found: QuerySet[FeedbackRequest], everything: _Open
+) -> Mapping[str, Quantity]:
+    if everything.count.is_more:
+        return counts.up_to(MOST, {kind.value: found.filter(type=kind) for kind in FeedbackType})
+    if filters.q or filters.phase or filters.batch or filters.mine or filters.late:
+        return counts.by("type", found.order_by(), MOST)
+    known: Counter[str] = Counter()
+    for group in everything.groups:
+        if filters.project in ("", group.project) and filters.agent in ("", group.agent):
+            known[group.type] += group.count
+    return {kind: Quantity(count) for kind, count in known.items()}
 
 
-def _chips(filters: Filters, by_type: Counter[str]) -> list[TypeChip]:
-    shown = [t for t in FeedbackType if by_type[t.value] or t.value == filters.type]
+def _sum(quantities: Mapping[str, Quantity]) -> Quantity:
+    return sum(quantities.values(), counts.NONE)
+
+
+def _chips(filters: Filters, by_type: Mapping[str, Quantity]) -> list[TypeChip]:
+    shown = [t for t in FeedbackType if by_type.get(t.value) or t.value == filters.type]
     return [
         TypeChip(
             type=kind,
-            count=by_type[kind.value] if kind else by_type.total(),
+            count=by_type.get(kind.value, counts.NONE) if kind else _sum(by_type),
             query=filters.of_type(kind.value if kind else "").query,
             is_on=filters.type == (kind.value if kind else ""),
         )

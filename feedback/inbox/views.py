@@ -12,19 +12,26 @@ from feedback.inbox.filters import FilterForm, Filters
 from feedback.inbox.open_requests import Inbox
 from runs.accounts import permissions
 from runs.models import DEMO
-from runs.pages import guide
+from runs.pages import guide, kept
 from runs.pages.http import PageRequest, fresh, nothing_new, page, sight, visitor
 
 
 @require_safe
 def inbox(request: PageRequest) -> HttpResponse:
     seen = sight(request)
-    if request.htmx and request.GET.get("v") == open_requests.version(seen):
-        return nothing_new()
     filters = FilterForm(request.GET).filters
-    shown = open_requests.inbox(filters, visitor(request), seen, request.GET.get("page", ""))
-    context = {"inbox": shown, **_welcome(request, shown)}
-    response = page(request, "feedback/inbox.html", context, part="news")
+    known = request.GET.get("v")
+    if request.htmx and known and not open_requests.has_news(known, filters, seen):
+        return nothing_new()
+    number = request.GET.get("page", "")
+    facts = open_requests.facts(filters, seen, number)
+
+    def made() -> HttpResponse:
+        shown = open_requests.inbox(filters, visitor(request), seen, number, facts=facts)
+        context = {"inbox": shown, **_welcome(request, shown)}
+        return page(request, "feedback/inbox.html", context, part="news")
+
+    response = kept.page(request, facts, made)
     return _address_kept(request, response, filters)
 
 
@@ -34,13 +41,14 @@ def waiting(request: PageRequest) -> HttpResponse:
     now = open_requests.waiting(sight(request))
     if request.GET.get("v") == now.version:
         return nothing_new()
-    return fresh(JsonResponse({"version": now.version, "count": now.count}))
+    count = {"count": now.count.count, "shown": str(now.count)}
+    return fresh(JsonResponse({"version": now.version, **count}))
 
 
 def _welcome(request: PageRequest, shown: Inbox) -> dict[str, object]:
     """For an inbox that is empty or holds the demo: where to go from here."""
     demo = next((r.asked for r in shown.rows if r.asked.run.project.name == DEMO), None)
-    if demo is None and shown.count:
+    if demo is None and shown.waiting.count:
         return {}
     return {
         "guide": guide.newest(request.user, sight(request)),

@@ -8,7 +8,8 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 from django.http import HttpResponse
 from pydantic import BaseModel, ValidationError
 
-from feedback.api import requests
+from feedback.api import inquiries, requests
+from feedback.api.schemas import ReplyToQuestion, WithdrawRequest
 from feedback.mcp.site import Json, WaitResult
 from runs.api import paging, runs, steps
 from runs.api.auth import ApiRequest, Caller
@@ -74,6 +75,16 @@ class Here:
             is_settled=waited.status_code == 200,
             had_seat="Retry-After" not in answer,
         )
+
+    @_noting
+    def reply(self, request_id: str, number: int, answer: str) -> Json:
+        body = read(ReplyToQuestion, {"answer": answer})
+        name = _plain(request_id)
+        return inquiries.reply_to_question(self._request, name, number, body, "").value
+
+    @_noting
+    def withdraw(self, request_id: str) -> Json:
+        return requests.withdraw(self._request, _plain(request_id), WithdrawRequest(), "").value
 
     @_noting
     def next_step(self, run_id: str) -> Json:

@@ -1,5 +1,6 @@
 """Calls a site on any machine through its API, with a token."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote, urlencode
@@ -25,10 +26,15 @@ class There:
 
     def wait(self, request_id: str, seconds: float) -> WaitResult:
         with _told():
-            settled = self._faber.wait(_part(request_id), seconds)
-            if settled is not None:
-                return WaitResult(request=settled, is_settled=True)
-            return WaitResult(request=self._faber.request(_part(request_id)), is_settled=False)
+            return self._faber.wait_or_hear(_part(request_id), seconds)
+
+    def reply(self, request_id: str, number: int, answer: str) -> Json:
+        with _told():
+            return self._faber.reply(_part(request_id), number, answer)
+
+    def withdraw(self, request_id: str) -> Json:
+        with _told():
+            return self._faber.withdraw(_part(request_id))
 
     def next_step(self, run_id: str) -> Json:
         with _told():
@@ -48,7 +54,20 @@ class There:
 
 
 class _Client(Faber):
-    """Gives a single page where the client's own method walks through them all."""
+    """Gives back at once what the client's own methods would go on from."""
+
+    def wait_or_hear(self, request_id: str, seconds: float) -> WaitResult:
+        """As the site answers: settled, the time is over, or a reviewer asks something."""
+        ends = time.monotonic() + seconds
+        while True:
+            left = max(0.0, ends - time.monotonic())
+            status, headers, document = self._call(
+                "GET", f"/requests/{request_id}/wait?timeout={left:.3f}"
+            )
+            pause = float(headers.get("Retry-After", 0))
+            if status == 200 or not pause or left <= 0:
+                return WaitResult(request=document, is_settled=status == 200)
+            time.sleep(min(pause, left))
 
     def pending_page(self, **query: str) -> Json:
         wanted = urlencode({"status": "pending", "limit": MOST_PENDING, **query})

@@ -125,11 +125,13 @@ async def wait_for_answer(
     """Wait for the answer to a question, for at most 55 seconds.
 
     When `settled` is false nobody has answered yet: that is no refusal, call again with the same
-    request_id, as often as it takes. When it is true, `response.response` is what was chosen or
-    said, `response.comment` holds the person's words, and `response.action` what follows: with
-    `continue` do it, with `revise` or `retry` do it again as the comment says, with `skip` leave
-    it out, with `answer` use the words, and with `abort` a person refused: that is final, do not
-    retry and do not ask again. `status` cancelled or superseded means that nobody will answer.
+    request_id, as often as it takes. An entry of `thread` whose status is `pending` is a reviewer's
+    question to you: reply_to_question, then call again. When `settled` is true, `response.response`
+    is what was chosen or said, `response.comment` holds the person's words, and `response.action`
+    what follows: with `continue` do it, with `revise` or `retry` do it again as the comment says,
+    with `skip` leave it out, with `answer` use the words, and with `abort` a person refused: that
+    is final, do not retry and do not ask again. `status` cancelled or superseded means that nobody
+    will answer.
     """
     session = site.current.get()
     seconds = min(timeout, LONGEST_WAIT)
@@ -137,11 +139,38 @@ async def wait_for_answer(
     return _given(WaitedRequest, {**waited.request, "settled": waited.is_settled})
 
 
+async def reply_to_question(
+    request_id: Annotated[str, Field(description="The request that the question is about.")],
+    number: Annotated[int, Field(ge=1, description="Of the question, as `thread` tells it.")],
+    answer: Annotated[str, Field(description="What the reviewer wants to know, in Markdown.")],
+) -> Annotated[CallToolResult, RequestJson]:
+    """Reply to a reviewer who asks about your question before deciding it.
+
+    Such a question is an entry of `thread` whose status is `pending`. Only answer it: change
+    nothing, and do not take it for the decision. Then call wait_for_answer again.
+    """
+    session = site.current.get()
+    said = await session.in_thread(lambda: session.site.reply(request_id, number, answer))
+    return _given(RequestJson, said)
+
+
+async def withdraw_question(
+    request_id: Annotated[str, Field(description="As ask_human gave it.")],
+) -> Annotated[CallToolResult, RequestJson]:
+    """Take back a question of your own that nobody needs to answer any more.
+
+    Never withdraw a question in order to ask it again, or because a person takes long.
+    """
+    session = site.current.get()
+    return _given(RequestJson, await session.in_thread(lambda: session.site.withdraw(request_id)))
+
+
 async def next_step(run_id: RunId) -> Annotated[CallToolResult, NextDecision]:
     """Take the next remote step of a run.
 
     `execute`: do what `briefing` says, then call finish_step with `lease` before `lease_until`.
-    `wait`: with a `request_id` call wait_for_answer, without one somebody else works; then call
+    `wait`: answer its `questions`, if there are any, with reply_to_question; with a `request_id`
+    call wait_for_answer, without one somebody else works; then call
     next_step again. `done`: the run has ended, stop.
     """
     session = site.current.get()
@@ -233,6 +262,8 @@ _ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world
 _TOOLS: tuple[tuple[Callable[..., Any], ToolAnnotations], ...] = (
     (ask_human, _ACTS),
     (wait_for_answer, _READS),
+    (reply_to_question, _ACTS),
+    (withdraw_question, _ACTS),
     (next_step, _ACTS),
     (finish_step, _ACTS),
     (run_status, _READS),

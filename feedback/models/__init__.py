@@ -1,13 +1,21 @@
 """Requests, responses and what must leave the site; what happens to them is `requests`'."""
 
 from feedback.models.callbacks import Callback
-from feedback.models.github import CommentState, Delivery, InboundComment, Listening, Webhook
+from feedback.models.inquiries import Inquiry
 from feedback.models.mirrors import WriteBack
 from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSettings, NoticeWish
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
 from feedback.models.tool_calls import RuleSwitch, RuleTrial, StandingRule, ToolCall
+from feedback.models.trackers import (
+    CommentState,
+    Delivery,
+    InboundComment,
+    InboundKind,
+    Listening,
+    Webhook,
+)
 from feedback.models.webhooks import WebhookDelivery, WebhookEndpoint
 
 __all__ = [
@@ -20,6 +28,8 @@ __all__ = [
     "FeedbackRequest",
     "FeedbackResponse",
     "InboundComment",
+    "InboundKind",
+    "Inquiry",
     "Listening",
     "Notice",
     "NoticeKind",

@@ -84,6 +84,9 @@ class FeedbackRequest(models.Model):
     delegated = models.JSONField(default=list, blank=True, db_default=[])
     dealt_to = models.CharField(max_length=150, blank=True, default="", db_default="")
 
+    # Set where the answer is given, so that nobody who hears of it then has to look for it.
+    decided_by: "FeedbackResponse | None" = None
+
     class Meta:
         ordering = ["requested_at", "id"]
         constraints = [
@@ -94,6 +97,9 @@ class FeedbackRequest(models.Model):
         indexes = [
             models.Index(fields=["status", "requested_at"], name="requests_by_status"),
             models.Index(fields=["status", "ranked_at"], name="requests_by_rank"),
+            # The order of the inbox.
+            models.Index(fields=["status", "due_at", "ranked_at", "id"], name="requests_by_due"),
+            models.Index(fields=["status", "type"], name="requests_by_type"),
             models.Index(
                 fields=["acts_at"], condition=Q(status="pending"), name="requests_by_time"
             ),
@@ -189,7 +195,9 @@ class FeedbackRequest(models.Model):
     @property
     def decision(self) -> "FeedbackResponse | None":
         """The response that decided, if one has."""
-        return next((r for r in self.responses.all() if r.decides and not r.is_retracted), None)
+        return self.decided_by or next(
+            (r for r in self.responses.all() if r.decides and not r.is_retracted), None
+        )
 
     @property
     def resume_point(self) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from django.conf import settings
 
-from feedback.models import FeedbackRequest
+from feedback.models import FeedbackRequest, Inquiry
 from runs.models import Run
 
 
@@ -26,7 +26,7 @@ class Channel(Protocol):
     def run_moved(self, run: Run) -> None:
         """A run began, failed or came to its end; one that failed can be resumed."""
 
-    # A channel may leave these three out, and says nothing then.
+    # A channel may leave these five out, and says nothing then.
 
     def reminded(self, request: FeedbackRequest, to: Sequence[str]) -> None:
         """Nobody has decided yet; `to` are the reviewers, nobody means whoever may answer."""
@@ -36,6 +36,12 @@ class Channel(Protocol):
 
     def delegated(self, request: FeedbackRequest, to: str) -> None:
         """It was handed over to somebody."""
+
+    def replied(self, inquiry: Inquiry) -> None:
+        """An agent answered a reviewer's question, or could not."""
+
+    def pull_opened(self, run: Run) -> None:
+        """A run opened a pull request."""
 
     def catch_up(self) -> None:
         """Do what should have been done by now and was not: its job was lost. No transaction."""
@@ -72,6 +78,18 @@ def delegated(request: FeedbackRequest, to: str) -> None:
     for channel in _channels():
         if hasattr(channel, "delegated"):
             channel.delegated(request, to)
+
+
+def replied(inquiry: Inquiry) -> None:
+    for channel in _channels():
+        if hasattr(channel, "replied"):
+            channel.replied(inquiry)
+
+
+def pull_opened(run: Run) -> None:
+    for channel in _channels():
+        if hasattr(channel, "pull_opened"):
+            channel.pull_opened(run)
 
 
 def catch_up() -> None:

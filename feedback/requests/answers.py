@@ -12,9 +12,9 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import Announcement, FeedbackRequest, FeedbackResponse, WebhookEndpoint
 from feedback.requests import announce, edits, ledger, recorded, shown
 from feedback.requests.edits import Edit, KeptEdits
 from feedback.requests.handover import authority
@@ -42,7 +42,7 @@ from runs.domain.values.questions import (
     resolve,
 )
 from runs.domain.values.status import RequestStatus
-from runs.jobs import queue
+from runs.jobs import log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, clock
 from runs.models.statements import Prepared, insert, update
@@ -51,12 +51,20 @@ from runs.workspaces import edited, recognising
 _HELD, _TAKEN = FeedbackResponse.State.HELD, FeedbackResponse.State.TAKEN
 # How long after its time a held answer may wait for its job before the sweep does the work.
 _PATIENCE = timedelta(seconds=5)
-_OTHER_CODE = "The code changed since you opened this page. Review the changes, then answer."
+_OTHER_CODE = "The code changed since this request was last shown. Review the changes, then answer."
 
+_WEBHOOKS = WebhookEndpoint.objects.filter(
+    Q(project=None) | Q(project=OuterRef("run__project")), disabled_at=None
+)
+# With what channels would look for when they hear of the answer.
 _LOCKED = Prepared(
     lambda request_id: (
         FeedbackRequest.objects.select_for_update(of=("run",))
         .select_related("run__project", "attempt", "callback")
+        .annotate(
+            has_webhooks=Exists(_WEBHOOKS),
+            is_announced=Exists(Announcement.objects.filter(request=OuterRef("pk"))),
+        )
         .filter(request_id=request_id)
     ),
     "a request",
@@ -123,7 +131,7 @@ def respond(
             raise Stale(_OTHER_CODE, seal=request.seal)
         seat = authority.seat_of(request, actor, place)
         ruling = authority.ruling(request, seat, choice, earlier, override=override)
-        decides, moment = ruling.decides, clock.now()
+        decides, moment = ruling.decides, clock.noted()
         if decides:
             _close(request, moment)
         said = replace(said, edits=changed, rule=rule)
@@ -216,6 +224,7 @@ def _locked(request_id: str) -> tuple[FeedbackRequest, Run]:
     request = _LOCKED.first(request_id)
     if request is None:
         raise NotFound(f"There is no request {request_id}.")
+    log_context.note_run(request.run.run_id)
     if request.is_shared:
         request.refresh_from_db(fields=["status", "closed_at"])
     return request, request.run
@@ -295,6 +304,7 @@ def _record(
         received_at=now,
     )
     insert(response)
+    request.decided_by = response if ruling.decides else None
     recorded.decision(response)
     return response
 
@@ -339,7 +349,7 @@ def _apply(
         step=request.step,
         request_id=request.request_id,
         actor=actor,
-        marks=_marks(response),
+        marks=_marks(request, response),
     )
     if not response.decides:
         engine.record(run, [received])
@@ -374,10 +384,20 @@ def _apply(
         transaction.on_commit(partial(edited.write, run, kept.told), robust=True)
 
 
-def _marks(response: FeedbackResponse) -> dict[str, object]:
+def _marks(request: FeedbackRequest, response: FeedbackResponse) -> dict[str, object]:
     """What an event tells besides who answered what."""
-    marks: dict[str, object] = {"timed_out": response.timed_out, "override": response.override}
+    marks: dict[str, object] = {
+        "timed_out": response.timed_out,
+        "override": response.override,
+        "budget": _budget_raised(request, response),
+    }
     return {mark: value for mark, value in marks.items() if value}
+
+
+def _budget_raised(request: FeedbackRequest, response: FeedbackResponse) -> object:
+    """The budget that the answer raises, as the request told it; mostly none."""
+    raises = request.gate == Gate.BUDGET and response.action == Action.CONTINUE
+    return request.context.get("budget") if raises else None
 
 
 def _feedback(
@@ -400,6 +420,8 @@ def _feedback(
         feedback["values"] = values
     if kept.told:
         feedback["edits"] = list(kept.told)
+    if budget := _budget_raised(request, response):
+        feedback["budget"] = budget
     if brings_fixes(response.response) and not response.is_text:
         feedback["suggested_fixes"] = list(request.background.fixes)
     return feedback

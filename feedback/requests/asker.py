@@ -16,6 +16,7 @@ from feedback.requests import announce, answers, recorded
 from feedback.requests.deadlines import policy
 from feedback.requests.fingerprint import fingerprint
 from feedback.requests.handover import assigning
+from feedback.requests.inquiries import thread
 from feedback.requests.request_json import DECISION_FIELDS, decision_shape, option_shape
 from feedback.requests.seal import seal_of
 from runs.domain.planning import titles
@@ -23,12 +24,12 @@ from runs.domain.responses import usage
 from runs.domain.values.actors import POLICY
 from runs.domain.values.background import Background
 from runs.domain.values.ids import make_request_id
-from runs.domain.values.questions import FeedbackType, Question, refuses
+from runs.domain.values.questions import Action, FeedbackType, Gate, Question, refuses
 from runs.domain.values.status import RequestStatus
 from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
 from runs.models import Run, StepAttempt, clock
-from runs.models.statements import Prepared
+from runs.models.statements import Prepared, insert
 from runs.ports import Asking, PendingRequest
 
 # Each step that waits behind a request counts like this much more waiting.
@@ -41,6 +42,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     made = _made_by(run, asking.after)
     reviewers = list(question.reviewers) or run.project.reviewers
     dealt_to = assigning.next_of(run, reviewers)
+    asked = _ASKED.rows(run.pk)
     behind = sum(1 for later in run.frozen_plan.units[run.position :] if not later.is_hook)
     request = FeedbackRequest(
         request_id=_unused_id(now),
@@ -52,7 +54,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         snapshot=asking.snapshot,
         prompt=question.prompt,
         own_title=one_line(question.title, titles.LONGEST),
-        round=round_of(run, unit.phase.value, unit.step.id, question.gate.value),
+        round=round_of(run, unit.phase.value, unit.step.id, question.gate.value) if asked else 1,
         max_rounds=question.max_rounds,
         agent=made.agent,
         cost_usd=made.cost_usd,
@@ -64,7 +66,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         reviewers=reviewers,
         assignee=dealt_to,
         dealt_to=dealt_to,
-        repeats=_refused_before(run, question),
+        repeats=_refused_before(run, question) if asked else "",
         quorum=question.quorum,
         quorum_groups=dict(question.quorum_groups),
         steps_behind=behind,
@@ -74,13 +76,17 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         **policy.columns(question, run.project, now),
     )
     request.seal = seal_of(request, asking.shown, run.plan_hash)
-    request.save(force_insert=True)
+    insert(request)
     if asking.shown:
         request.artifacts.set(asking.shown)
     recorded.question(request, asking.shown)
     announce.opened(request)
     return request.request_id
 
+
+_ASKED = Prepared(
+    lambda run: FeedbackRequest.objects.filter(run=run).order_by().values_list("pk")[:1], -1
+)
 
 _ANSWERED = Prepared(
     lambda run, phase, step, gate: FeedbackRequest.objects.filter(
@@ -130,7 +136,9 @@ def _made_by(run: Run, attempt: StepAttempt | None) -> _MadeBy:
     """Which agent last worked on a step, and what all its attempts cost together."""
     if attempt is None:
         return _MadeBy()
-    rows = _USED.rows(run.pk, attempt.phase, attempt.step, attempt.number)
+    first = [(attempt.usage,)]  # of a first attempt there is nothing to look for
+    is_first = attempt.number == 1
+    rows = first if is_first else _USED.rows(run.pk, attempt.phase, attempt.step, attempt.number)
     told = [used for (used,) in rows if used]
     names = [str(used["agent"]) for used in told if used.get("agent")]
     return _MadeBy(names[-1][:100] if names else "", usage.total(told).get(usage.COST))
@@ -188,10 +196,31 @@ def run_moved(run: Run) -> None:
     announce.run_moved(run)
 
 
+def pull_opened(run: Run) -> None:
+    announce.pull_opened(run)
+
+
 def pending(runs: Sequence[Run]) -> dict[int, PendingRequest]:
     waiting = FeedbackRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING)
     rows = waiting.values_list("run_id", "request_id", "due_at")
     return {run_pk: PendingRequest(request_id, due_at) for run_pk, request_id, due_at in rows}
+
+
+def inquiries(run: Run) -> list[dict[str, object]]:
+    return [thread.shape(each) for each in thread.open_for(run)]
+
+
+def approved_gates(run: Run) -> set[tuple[Gate, str, str]]:
+    approved: set[tuple[Gate, str, str]] = set()
+    for request in run.requests.prefetch_related("responses").order_by("pk"):
+        kind = Gate(request.gate)
+        gate = (kind, request.phase, "" if kind is Gate.PHASE else request.step)
+        given = request.decision if request.status == RequestStatus.ANSWERED else None
+        if given and not given.is_held and Action(given.action) is Action.CONTINUE:
+            approved.add(gate)
+        else:
+            approved.discard(gate)
+    return approved
 
 
 _DECISIONS = Prepared(

@@ -4,6 +4,7 @@ from feedback.models import FeedbackRequest
 from runs.accounts import membership
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import NotFound
+from runs.jobs import log_context
 
 
 def find_request(request_id: str, *, seen_by: Actor | None) -> FeedbackRequest:
@@ -12,4 +13,5 @@ def find_request(request_id: str, *, seen_by: Actor | None) -> FeedbackRequest:
     found = requests.filter(request_id=request_id.strip()).first()
     if found is None or (seen_by and not membership.sees(seen_by, found.run.project)):
         raise NotFound(f"There is no request {request_id!r}.")
+    log_context.note_run(found.run.run_id)
     return found

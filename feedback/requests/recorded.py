@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.inquiries import on_record
 from runs.chain import entries, keys
 from runs.domain.values.actors import Actor
 from runs.domain.values.status import RequestStatus
@@ -135,6 +136,7 @@ def whole(run: Run) -> None:
                 decision(response, marks=imported)
             if response.is_retracted and (AuditKind.RETRACTION, *key) not in known:
                 retraction(response, reason="It came too late or was retracted there.")
+        on_record.imported(list(request.inquiries.select_related("request__run")))
         if _is_withdrawn(request):
             key = (request.request_id, withdrawn_name(request.request_id))
             if (AuditKind.RETRACTION, *key) not in known:

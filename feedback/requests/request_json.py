@@ -10,6 +10,7 @@ from django.conf import settings
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.code_changes import counts_of
 from feedback.requests.handover import authority
+from feedback.requests.inquiries.thread import threads_of
 from runs.domain.values.events import timestamp
 from runs.domain.values.questions import Option
 
@@ -89,9 +90,13 @@ def request_shape(request: FeedbackRequest) -> dict[str, object]:
 
 def request_shapes(requests: Sequence[FeedbackRequest]) -> list[dict[str, object]]:
     """Request JSON of each; how many queries that takes depends on what came with the rows."""
-    shown, changes = _shown(requests), counts_of(requests)
+    shown, changes, threads = _shown(requests), counts_of(requests), threads_of(requests)
     return [
-        _request_shape(request, shown[request.pk], changes.get(request.pk)) for request in requests
+        {
+            **_request_shape(request, shown[request.pk], changes.get(request.pk)),
+            "thread": threads.get(request.pk, []),
+        }
+        for request in requests
     ]
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import announce, recorded
@@ -41,6 +41,15 @@ _SHOWN = Prepared(
             *("artifact__path", "artifact__revision", "artifact__sha256"),
             "feedbackrequest__run__workspace",
         )
+    ),
+    "a request",
+)
+
+# Most requests show neither files nor code.
+_SHOWS = Prepared(
+    lambda request_id: FeedbackRequest.objects.filter(request_id=request_id).values_list(
+        "snapshot_id",
+        Exists(FeedbackRequest.artifacts.through.objects.filter(feedbackrequest=OuterRef("pk"))),
     ),
     "a request",
 )
@@ -93,6 +102,8 @@ def look(request_id: str) -> Seen:
     Called before the lock, so that nobody waits for a slow disk: the comparison under the lock
     reads only what changed since.
     """
+    if not any(any(row) for row in _SHOWS.rows(request_id)):
+        return Seen()
     seen = look_at_files(request_id)
     request = _WITH_CODE.first(request_id)
     if request is None or not (now := looking.tree_now(request.run)):

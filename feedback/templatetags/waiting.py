@@ -14,5 +14,5 @@ register = template.Library()
 def open_requests(context: Context) -> Waiting:
     shown = context.get("inbox")
     if isinstance(shown, Inbox):  # it has counted them already
-        return Waiting(count=shown.count, version=shown.version)
+        return shown.waiting
     return inbox.waiting(sight(context["request"]))

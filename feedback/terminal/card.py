@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import FeedbackRequest, FeedbackResponse, Inquiry
 from feedback.requests import shown
 from feedback.requests.code_changes import total_of
 from feedback.requests.request_json import request_url
@@ -17,6 +17,7 @@ RULE = "─" * 39
 QUESTIONS = "questions"  # these stand right above the answer
 FEW = 5
 MOST_LINES = 60  # of one part, so that the question stays on the screen
+_UNANSWERED = {"pending": "(waiting for the answer)", "closed": "(closed without an answer)"}
 AGAIN = "The content changed since you saw it, so the run asks again."
 
 
@@ -56,7 +57,8 @@ def _told(request: FeedbackRequest) -> str:
         ],
     )
     answers = "\n".join(_answer(response) for response in request.responses.all())
-    return "\n\n".join(part for part in (head, _body(request), answers) if part)
+    asked = "\n\n".join(_inquiry(inquiry) for inquiry in request.inquiries.all())
+    return "\n\n".join(part for part in (head, _body(request), asked, answers) if part)
 
 
 def _assigned(request: FeedbackRequest) -> str:
@@ -134,6 +136,13 @@ def _answer(response: FeedbackResponse) -> str:
     why = response.override.get("reason")
     because = f" [override of {response.override['rule']}: {clean(str(why))}]" if why else ""
     return f"{given} answered {clean(response.response)}{because}{said}"
+
+
+def _inquiry(inquiry: Inquiry) -> str:
+    """A question to the agent with its reply, or why there is none."""
+    said = inquiry.answer or inquiry.problem or _UNANSWERED[inquiry.status]
+    agent = clean(inquiry.agent or inquiry.token or "the agent")
+    return f"{clean(inquiry.who)} asked: {clean(inquiry.question)}\n{agent}: {clean(said)}"
 
 
 def on_screen(request: FeedbackRequest) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import shown
 from feedback.requests.handover import authority
-from feedback.terminal import card, viewing
+from feedback.requests.inquiries.addressee import has_addressee
+from feedback.terminal import card, inquiry, viewing
 from runs.domain.values.errors import InvalidAnswer, Refused
 from runs.domain.values.forms.filling import fill
 from runs.domain.values.forms.questions import is_typed
@@ -72,8 +73,13 @@ class Keyboard:
 class Prompter:
     """Puts one request after another; answers go to `respond`: request, answer, comment."""
 
-    def __init__(self, respond: Callable[[FeedbackRequest, Answer, str], FeedbackResponse]) -> None:
+    def __init__(
+        self,
+        respond: Callable[[FeedbackRequest, Answer, str], FeedbackResponse],
+        inquire: Callable[[FeedbackRequest, str], str],
+    ) -> None:
         self._respond = respond
+        self._inquire = inquire
         self._keyboard = Keyboard()
 
     def ask(self, request: FeedbackRequest) -> bool:
@@ -81,7 +87,7 @@ class Prompter:
         try:
             self._keyboard.forget()
             _write(f"\n{card.heading(request)}\n{_emphasised(card.inline(request))}\n\n")
-            _write(_how_to_view(request))
+            _write(_how_to_view(request) + _how_to_ask(request))
             FeedbackRequest.objects.filter(pk=request.pk).update(shown_on_cli=True)
             return self._answered(request)
         except OvertakenError:
@@ -98,6 +104,9 @@ class Prompter:
                 answer, comment = self._read(request)
                 if _wants_to_see(request, answer):
                     viewing.page(request)
+                    continue
+                if question := inquiry.question_in(request, answer):
+                    _write(f"{clean(self._inquire(request, question))}\n\n")
                     continue
                 response = self._respond(request, answer, comment)
             except InvalidAnswer as error:
@@ -120,7 +129,7 @@ class Prompter:
             return self._keyboard.text(is_over), ""
         _write("Your choice: ")
         answer = self._keyboard.line(is_over)
-        if _wants_to_see(request, answer):
+        if _wants_to_see(request, answer) or inquiry.question_in(request, answer):
             return answer, ""
         if not resolve(request.feedback_type, request.choices, answer).needs_words:
             return answer, ""
@@ -151,6 +160,10 @@ class Prompter:
 
 def _how_to_view(request: FeedbackRequest) -> str:
     return f"Type {viewing.KEY} to view the full content.\n" if viewing.is_there(request) else ""
+
+
+def _how_to_ask(request: FeedbackRequest) -> str:
+    return "" if request.feedback_type.takes_text or not has_addressee(request) else inquiry.HOW
 
 
 def _wants_to_see(request: FeedbackRequest, answer: Answer) -> bool:

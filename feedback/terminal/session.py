@@ -9,10 +9,12 @@ from django.db import transaction
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests import answers, shown
 from feedback.requests.answers import Words
+from feedback.terminal import inquiry
 from feedback.terminal.card import where_to_answer
 from feedback.terminal.prompt import Answer, Prompter
 from runs import engine
 from runs.domain.values.actors import Actor
+from runs.domain.values.errors import FaberError
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.engine import Claim, recovery, turns
 from runs.jobs import heartbeat
@@ -35,7 +37,7 @@ class Attendant:
         self._actor = actor
         self._view = view_for(say)
         can_ask = prompts and sys.stdin is not None and sys.stdin.isatty()
-        self._prompter = Prompter(self.answer) if can_ask else None
+        self._prompter = Prompter(self.answer, self.inquire) if can_ask else None
         self._claim: Claim | None = None
         self._lookout = Lookout()
 
@@ -54,6 +56,14 @@ class Attendant:
             )
             self._claim = engine.claim(request.run_id, self.worker)
         return response
+
+    def inquire(self, request: FeedbackRequest, question: str) -> str:
+        """What the agent says to a question; why it says nothing is told the same way."""
+        try:
+            said = inquiry.ask(request.request_id, question, actor=self._actor, say=self._view.say)
+        except FaberError as error:
+            return str(error)
+        return said.answer
 
     def resume(self, run: Run) -> None:
         """Send a stopped run on, and keep its step here."""

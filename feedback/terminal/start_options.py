@@ -6,7 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from runs.domain.planning.batch import listed
+from runs.domain.planning.budgets import read_budget
 from runs.domain.values.errors import Invalid, Problem
+from runs.domain.workflow.definition import Budget
 from runs.engine.batches import AT_ONCE, BatchWish
 from runs.engine.starting import Wish
 
@@ -29,10 +31,24 @@ def add_to(parser: CommandParser) -> None:
     parser.add_argument(
         "--autonomy", default="", metavar="LEVEL", help="override the workflow's autonomy"
     )
+    add_budget(parser)
     parser.add_argument("--phase", metavar="A,B", help="only these phases")
     parser.add_argument("--step", default="", metavar="PHASE:STEP", help="only this step")
     parser.add_argument("--prompt", default="", metavar="TEXT", help="more instructions")
     parser.add_argument("--input", action="append", default=[], metavar="K=V", help="a placeholder")
+
+
+def add_budget(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--budget",
+        default="",
+        metavar="USD",
+        help="dollars that agents may cost before the run asks; `500000tokens` limits tokens",
+    )
+
+
+def budget_of(options: dict[str, Any]) -> Budget | None:
+    return read_budget(options["budget"]) if options["budget"] else None
 
 
 def is_for_many(options: dict[str, Any]) -> bool:
@@ -54,6 +70,7 @@ def wish_of(options: dict[str, Any]) -> Wish:
         step=options["step"],
         prompt=options["prompt"],
         inputs=dict(map(_input, options["input"])),
+        budget=budget_of(options),
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from functools import reduce
+from operator import add
 from typing import Any
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 from django_q.models import Task
 
@@ -18,6 +20,8 @@ from runs.domain.values.status import RunStatus
 from runs.models import ContextPackage, OutputPart, Run, StepOutput
 
 _AT_ONCE = 200
+_STREAMS = ("stdout", "stderr", "packed_stdout", "packed_stderr")
+_STORED = reduce(add, (Coalesce(Length(stream), 0) for stream in _STREAMS))
 _OVER = [status.value for status in RunStatus if status.is_final]
 
 
@@ -65,7 +69,7 @@ def outlook(before: datetime) -> Removed:
     """What `prune` would remove now; parts and references are only known then."""
     runs = _runs(before)
     outputs = StepOutput.objects.filter(attempt__run__in=runs)
-    size = outputs.aggregate(size=Sum(Length("stdout") + Length("stderr")))["size"]
+    size = outputs.aggregate(size=Sum(_STORED))["size"]
     return Removed(
         runs=runs.count(),
         outputs=outputs.count(),
@@ -85,7 +89,7 @@ def _runs(before: datetime) -> "QuerySet[Run]":
 def _prune_runs(runs: list[Run]) -> Removed:
     with transaction.atomic():
         outputs = StepOutput.objects.filter(attempt__run__in=runs)
-        size = outputs.aggregate(size=Sum(Length("stdout") + Length("stderr")))["size"]
+        size = outputs.aggregate(size=Sum(_STORED))["size"]
         OutputPart.objects.filter(attempt__run__in=runs).delete()
         removed = Removed(
             runs=len(runs),

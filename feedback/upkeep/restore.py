@@ -120,7 +120,7 @@ def _load(backup: Reader, known: Apps) -> None:
         elif table.rows:
             raise _wrong(
                 f"the backup has rows of {name}, which is not part of this site. Set the same "
-                "FABER_GITHUB_CLIENT_ID as there"
+                "FABER_GITHUB_CLIENT_ID or FABER_OIDC_ISSUER as there"
             )
     _reset_sequences(list(models.values()))
 

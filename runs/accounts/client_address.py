@@ -29,6 +29,12 @@ def place_of(request: HttpRequest) -> str:
     return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
 
 
+def is_trusted(address: str) -> bool:
+    """Whether this is one of the proxies in front."""
+    parsed = _parsed(address)
+    return parsed is not None and _is_trusted(parsed)
+
+
 def _is_trusted(address: _Address) -> bool:
     return any(address in network for network in settings.FABER_TRUSTED_PROXIES)
 

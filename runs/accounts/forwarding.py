@@ -7,15 +7,19 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from runs import trackers
 from runs.accounts.tokens import PREFIX
 from runs.models import Project
+from runs.trackers import Tracker
 
 _SALT = "faber.webhook"
 
 
 def address_of(project: Project) -> str:
     """Where deliveries go that are signed with the project's own secret."""
-    return f"{settings.FABER_BASE_URL}{reverse('github-webhook')}?project={quote(project.name)}"
+    tracker = trackers.tracker_of(project.tracker) or Tracker.GITHUB
+    path = reverse(f"{tracker}-webhook")
+    return f"{settings.FABER_BASE_URL}{path}?project={quote(project.name)}"
 
 
 def renew(project: Project) -> str:

@@ -62,6 +62,10 @@ class Sight:
             return rows.filter(**{f"{project}__in": self.only - self.hidden})
         return rows.exclude(**{f"{project}__in": self.hidden}) if self.hidden else rows
 
+    @property
+    def narrows(self) -> bool:
+        return self.only is not None or bool(self.hidden)
+
     def includes(self, project_pk: int) -> bool:
         return project_pk not in self.hidden and (self.only is None or project_pk in self.only)
 

@@ -3,12 +3,15 @@
 import base64
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from cryptography.fernet import Fernet, InvalidToken
 from django.utils.crypto import salted_hmac
 
 from runs.domain.values.errors import Invalid, Problem
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 MOST = 20
 LONGEST = 2000
@@ -143,6 +146,8 @@ def seal(url: str) -> str:
 
 def unseal(sealed: Iterable[str]) -> tuple[str, ...]:
     """The addresses; those that another secret key has sealed are lost."""
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415  the settings read us
+
     box, urls = _box(), []
     for token in sealed:
         try:
@@ -152,7 +157,9 @@ def unseal(sealed: Iterable[str]) -> tuple[str, ...]:
     return tuple(urls)
 
 
-def _box() -> Fernet:
+def _box() -> "Fernet":
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
     key = salted_hmac(_SALT, "sealed", algorithm="sha256").digest()
     return Fernet(base64.urlsafe_b64encode(key))
 

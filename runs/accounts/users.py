@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from runs.accounts import stand_ins
-from runs.domain.values.actors import Actor, Role, Source
+from runs.domain.values.actors import ROLES, Actor, Role, Source
 from runs.domain.values.errors import Invalid, NotFound, Problem, Refused
 from runs.domain.workflow.reviewers import People
 from runs.models import AccessToken
@@ -24,7 +24,7 @@ _SALT = "faber.login-link"
 def create(name: str, *, role: Role, password: str | None = None, email: str = "") -> User:
     """A new account in one role; without a password it can sign in by link only."""
     users = get_user_model()
-    if users.objects.filter(username__iexact=name).exists():
+    if exists(name):
         raise Refused(f"There is already an account {name}.")
     if AccessToken.objects.filter(name__iexact=name).exists():
         raise Refused(f"{name} is the name of a token. Choose another name.")
@@ -48,8 +48,21 @@ def _check_email(email: str) -> None:
         raise Invalid([Problem("email", f"{email!r} is not an e-mail address")]) from error
 
 
-def set_role(user: User, role: Role) -> None:
-    user.groups.set([Group.objects.get(name=role.value)])
+def exists(name: str) -> bool:
+    return get_user_model().objects.filter(username__iexact=name).exists()
+
+
+def role_of(user: User) -> Role | None:
+    if user.is_superuser:
+        return Role.ADMIN
+    held = groups_of(user)
+    return next((role for role in reversed(ROLES) if role.value in held), None)
+
+
+def set_role(user: User, role: Role | None) -> None:
+    """The one role among the account's groups; without any, it may do nothing."""
+    others = user.groups.exclude(name__in=[each.value for each in Role])
+    user.groups.set([*others, *([Group.objects.get(name=role.value)] if role else [])])
     user.is_staff = role in (Role.OPERATOR, Role.ADMIN)
     user.is_superuser = role is Role.ADMIN
     user.save(update_fields=["is_staff", "is_superuser"])

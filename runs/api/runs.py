@@ -97,7 +97,8 @@ def list_runs(
         status=status.value if status else "",
         sight=membership.sight_of(request.auth.actor),
     )
-    runs = listing.found(wanted).select_related("project")
+    is_all = bool(cursor or project or work_id)
+    runs = listing.found(wanted, is_all=is_all).select_related("project")
     if project:
         runs = runs.filter(project__name__iexact=project)
     if work_id:
@@ -221,6 +222,7 @@ def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
             request.auth.actor,
             autonomy=body.autonomy.value if body.autonomy else "",
             phases=tuple(body.phases),
+            from_step=body.from_step,
         )
     except NotFound as error:
         raise Refused(f"The run's workflow no longer exists. {error}") from error

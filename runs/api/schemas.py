@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RunStatus
-from runs.domain.workflow.definition import MAX_SECONDS, AutonomyLevel
+from runs.domain.workflow.definition import MAX_SECONDS, AutonomyLevel, Budget
 from runs.record.endings import RunOutcome
 
 RUN_ID = "acme/app/0b8f3a52-5f0c-4a3e-9a44-2f1c8f0b6f11"
@@ -115,8 +115,21 @@ class RunJson(BaseModel):
         description="What steps handed back after their lease was lost, which changed nothing; "
         "null in a list of runs.",
     )
+    cost_usd: float | None = Field(
+        None, description="What its agents say they cost so far; null when none told it."
+    )
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    budget: Budget | None = Field(
+        None, description="What its agents may cost before the run asks, with what was raised."
+    )
     pending_request: str | None
     due_at: str | None = Field(None, description="When the pending request should be decided.")
+    rerun_of: str | None = Field(None, description="The run that this one repeats.")
+    rerun_from: str | None = Field(
+        None,
+        description="The step it began at; everything before was taken over from that run.",
+    )
     url: str
 
     model_config = ConfigDict(
@@ -144,6 +157,10 @@ class RunJson(BaseModel):
                     "outcome": None,
                     "ended_by": None,
                     "late_results": [],
+                    "cost_usd": 1.27,
+                    "input_tokens": 412_000,
+                    "output_tokens": 9_300,
+                    "budget": {"usd": 5, "tokens": None},
                     "pending_request": REQUEST_ID,
                     "due_at": None,
                     "url": f"https://faber.example.org/runs/{RUN_ID}/",
@@ -225,6 +242,9 @@ class StartRun(Sent):
     phases: list[str] = []
     inputs: dict[str, str | int | float | bool] = {}
     prompt: str = ""
+    budget: Budget | None = Field(
+        None, description="In place of the workflow's; more than that needs an operator's token."
+    )
 
     model_config = ConfigDict(
         extra="forbid",
@@ -239,6 +259,12 @@ class CancelRun(Sent):
 class RerunRun(Sent):
     autonomy: AutonomyLevel | None = None
     phases: list[str] = []
+    from_step: str = Field(
+        "",
+        alias="from",
+        description="A step as `phase:step`: the new run begins there and takes over what was "
+        "done before it.",
+    )
 
 
 Seconds = Annotated[int, Field(strict=True, ge=1, le=MAX_SECONDS)]
@@ -297,6 +323,9 @@ class NextDecision(BaseModel):
 
     action: Literal["execute", "wait", "done"]
     request_id: str | None = Field(None, description="With `wait`: the open request, if any.")
+    questions: list[dict[str, Any]] | None = Field(
+        None, description="With `wait`: what reviewers ask you, as in a request's `thread`."
+    )
     status: RunStatus | None = Field(None, description="With `done`: how the run ended.")
     lease: str | None = None
     lease_until: str | None = None

@@ -41,6 +41,7 @@ def wish_of(body: StartRun, actor: Actor) -> Wish:
         phases=tuple(body.phases),
         prompt=body.prompt,
         inputs={key: str(value) for key, value in body.inputs.items()},
+        budget=body.budget,
     )
 
 

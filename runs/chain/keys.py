@@ -36,6 +36,8 @@ def canonical(value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    if value is None or type(value) in (str, int, bool):
+        return value
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
     if isinstance(value, float) and value.is_integer():

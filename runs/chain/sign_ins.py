@@ -14,6 +14,12 @@ from runs.domain.values.actors import Source
 from runs.models import AuditKind
 
 _ONCE_IN = 60
+_DOORS = {
+    "login": "a password",
+    "login-link": "a sign-in link",
+    "github_callback": "GitHub",
+    "openid_connect_callback": "single sign-on",
+}
 
 
 def listen() -> None:
@@ -25,7 +31,7 @@ def listen() -> None:
 
 def _came_in(user: AbstractBaseUser, request: HttpRequest | None = None, **_: Any) -> None:
     door = request.resolver_match.url_name if request and request.resolver_match else ""
-    by = "a sign-in link" if door == "login-link" else "a password" if door == "login" else door
+    by = _DOORS.get(door or "", door)
     name = user.get_username()
     what = f"signed in with {by}" if by else "signed in"
     entries.write(AuditKind.SIGN_IN, who=name, account=name, channel=Source.WEB.value, what=what)

@@ -1,6 +1,7 @@
 """Looks at what a run changed, where its folder is; a look that fails is a note, never an error."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from runs.workspaces.aside import GitFailed, Repository
 
 logger = logging.getLogger(__name__)
 
+Since = EarlierTree | Callable[[], EarlierTree | None] | None
+
 _UNKNOWN = "unknown"  # what a run's environment says where there was no commit
 
 
@@ -32,17 +35,18 @@ def told(question: Question, looked: Looked) -> Question:
     return replace(question, context={**question.context, CHANGES_NOTE: looked.note})
 
 
-def look(run: Run, place: str, since: EarlierTree | None) -> Looked:
+def look(run: Run, place: str, since: Since) -> Looked:
     """A snapshot of what the run changed so far; nothing where there is no repository.
 
-    `since` is what the round before showed.
+    `since` is what the round before showed, or how to find that.
     """
     try:
         repository = repository_of(run)
         base = base_of(run) if repository else None
         if repository is None or base is None:
             return Looked(place=place)
-        taken, note = taking.take(repository, base, since=since)
+        earlier = since() if callable(since) else since
+        taken, note = taking.take(repository, base, since=earlier)
     except (GitFailed, OSError) as error:
         logger.warning("the code changes of %s could not be read: %s", run.run_id, error)
         return Looked(place=place, note=f"Could not read the code changes: {error}.")

@@ -1,4 +1,4 @@
-"""Reads a run's issue from GitHub: every comment, each with who wrote it and what they may do."""
+"""Reads a run's issue from its tracker: every comment, with who wrote it and what they may do."""
 
 import json
 import time
@@ -9,16 +9,16 @@ from runs.context.budget import TRUSTED
 from runs.context.gathering import Json, SourceRead, found, note, nothing
 from runs.domain.values.events import timestamp
 from runs.domain.values.text import clean, one_line
-from runs.github import (
+from runs.trackers import (
     GHOST,
-    Client,
     Comment,
-    GitHubError,
     Issue,
     NotThere,
     Permission,
     Place,
     RefusedCredentials,
+    TrackerClient,
+    TrackerError,
 )
 
 SECONDS = 4
@@ -29,21 +29,21 @@ UNKNOWN = "unknown"
 UNTRUSTED = "untrusted"
 
 
-def fetch(client: Client, place: Place) -> SourceRead:
+def fetch(client: TrackerClient, place: Place) -> SourceRead:
     """The issue as it is now; refused credentials are an error, anything else a note."""
     with closing(client):
         return _fetch(client, place, until=time.monotonic() + PERMISSION_SECONDS)
 
 
-def _fetch(client: Client, place: Place, until: float) -> SourceRead:
+def _fetch(client: TrackerClient, place: Place, until: float) -> SourceRead:
     try:
-        issue = client.issue(place.repository, place.issue)
-        comments = client.comments_of(place.repository, place.issue)
+        issue = client.issue(place)
+        comments = client.comments_of(place)
     except NotThere as error:
         return nothing("issue", "missing", "warning", str(error))
     except RefusedCredentials as error:
         return nothing("issue", "error", "error", str(error))
-    except GitHubError as error:
+    except TrackerError as error:
         return nothing("issue", "error", "warning", str(error))
     permissions, notes = _permissions(client, place.repository, _people(issue, comments), until)
     value = _value(issue, comments, lambda login: permissions.get(login.lower(), UNKNOWN))
@@ -57,7 +57,7 @@ def _people(issue: Issue, comments: Iterable[Comment]) -> list[str]:
 
 
 def _permissions(
-    client: Client, repository: str, people: list[str], until: float
+    client: TrackerClient, repository: str, people: list[str], until: float
 ) -> tuple[dict[str, str], list[Json]]:
     known = {GHOST: Permission.NONE.value}
     asked = [login for login in people if login not in known]
@@ -66,7 +66,7 @@ def _permissions(
             return known, [_unknown(len(asked) - number)]
         try:
             known[login] = client.permission(repository, login).value
-        except GitHubError as error:
+        except TrackerError as error:
             # A token that may only read is refused this for everybody.
             return known, [_unknown(len(asked) - number, f" {error}")]
     return known, []

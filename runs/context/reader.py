@@ -123,8 +123,12 @@ class PackageShown:
 def listed(run: Run) -> list[PackageSummary]:
     """Every package of a run, oldest first, without fetching what is in it."""
     titles = {unit.key: unit.step.title for unit in run.frozen_plan.units}
-    shown = ("run_id", "digest", "created_at", *(f"attempt__{name}" for name in _OF_ATTEMPT))
+    shown = (
+        *("run_id", "digest", "created_at", "content"),
+        *(f"attempt__{name}" for name in _OF_ATTEMPT),
+    )
     rows = run.packages.select_related("attempt").only(*shown).order_by("id")
+    # Those of earlier releases have it elsewhere, with much else.
     overviews = {f"its_{name}": KT(f"manifest__inline__{name}") for name in store.OVERVIEW}
     return [
         _told(row, number, titles.get(row.attempt.key, row.attempt.step))
@@ -186,8 +190,8 @@ def _part(name: str, difference: Difference) -> PartShown:
 
 
 def _told(row: ContextPackage, number: int, title: str) -> PackageSummary:
-    known = {name: _read(getattr(row, f"its_{name}")) for name in store.OVERVIEW}
-    duration = known["duration_ms"]
+    known = _overview(row)
+    duration = known.get("duration_ms")
     return PackageSummary(
         number=number,
         attempt=row.attempt,
@@ -199,6 +203,12 @@ def _told(row: ContextPackage, number: int, title: str) -> PackageSummary:
         notes=given(known, "notes", list),
         left_out=given(known, "left_out", list),
     )
+
+
+def _overview(row: ContextPackage) -> Json:
+    if row.content:
+        return store.overview_of(bytes(row.content))
+    return {name: _read(getattr(row, f"its_{name}")) for name in store.OVERVIEW}
 
 
 def _read(text: str | None) -> object:

@@ -3,12 +3,12 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
-from runs import github
+from runs import trackers
 from runs.context import branch, issue, workspace_files
 from runs.context.budget import cut, limit_of
 from runs.context.gathering import (
@@ -24,10 +24,11 @@ from runs.context.gathering import (
 from runs.domain.values.plain_json import given
 from runs.domain.values.status import RunStatus
 from runs.domain.values.text import scrubbed, visible, without_comments
+from runs.engine import NewEvents
 from runs.engine.concealing import concealed
 from runs.models import Run, StepAttempt
 from runs.record import state_json
-from runs.record.state_json import LAST_EVENTS, Records
+from runs.record.state_json import LAST_EVENTS, SHORT_HISTORY, Records
 
 # Where the words of a source come from; what is ours is never in doubt.
 _TRUST = {
@@ -42,9 +43,51 @@ _TRUST = {
 
 @dataclass(slots=True)
 class Memory:
-    """What is read once in a job, however many steps it executes: the issue."""
+    """What is read once in a job, however many steps it executes.
+
+    The issue; and what is on record of the run, for as long as only this job adds to it.
+    """
 
     issue: SourceRead | None = None
+    _known: Records | None = None
+    _ends_with: str = ""  # the hash of the last event that is known
+    metadata: SourceRead | None = None  # of the one run, and nothing in it changes
+    _clean: dict[int, tuple[object, object]] = field(default_factory=dict)  # as it was, as it reads
+
+    def readable(self, values: Sequence[object]) -> list[object]:
+        """Values without what no reader sees or may see; what was looked through is not again."""
+        new = [value for value in values if id(value) not in self._clean]
+        read = cast("list[object]", scrubbed(new, _readable))
+        found = self._clean | {
+            id(value): (value, clean) for value, clean in zip(new, read, strict=True)
+        }
+        # With each value itself, so that no other is where it was.
+        self._clean = {id(value): found[id(value)] for value in values}
+        return [found[id(value)][1] for value in values]
+
+    def records(self, run: Run, new: NewEvents | None) -> Records:
+        """What is on record, read only if somebody else has told something since."""
+        known = self.continued(run, new) or state_json.read_for_step(run)
+        self.note(known)
+        return known
+
+    def continued(self, run: Run, new: NewEvents | None) -> Records | None:
+        """What is on record with these events behind it; None where that is not all there is."""
+        known = self._known
+        if known is None or new is None or new.after != self._ends_with:
+            return None
+        if run.last_event_id > SHORT_HISTORY:
+            return None
+        return Records(run, [*known.events, *new.events], known.decisions)
+
+    def note(self, known: Records) -> None:
+        self._known, self._ends_with = known, known.run.last_event_hash
+
+
+def needs_no_look(run: Run, memory: Memory) -> bool:
+    """Whether all that a package holds is known by now, without a look outside the database."""
+    _, tasks = _outside(run, memory)
+    return not tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +106,7 @@ def reconstitute(
     run, job = known.run, memory or Memory()
     sources, tasks = _outside(run, job)
     gathering = Gathering(tasks)
-    sources |= _rows(known)
+    sources |= _rows(known, job)
     sources |= gathering.results()
     job.issue = sources["issue"]
     package = _assembled(sources, known, attempt)
@@ -86,19 +129,25 @@ def new_mark() -> str:
     return secrets.token_hex(8)
 
 
-def _rows(known: Records) -> dict[str, SourceRead]:
+def _rows(known: Records, job: Memory) -> dict[str, SourceRead]:
     """What the database tells; on the calling thread, which may be inside a transaction."""
+    last = known.events[-LAST_EVENTS:]
     rows = {
         "state": _row(lambda: state_json.render_state(known)),
-        "metadata": _row(lambda: state_json.metadata_of(known.run)),
-        "events": _row(lambda: known.events[-LAST_EVENTS:]),
+        "events": _row(lambda: last),
         "decisions": _row(lambda: known.decisions),
     }
-    texts = {name: row.value for name, row in rows.items() if name != "metadata"}
-    clean = cast("Json", scrubbed(texts, _readable))
+    state, decisions, *events = job.readable([rows["state"].value, known.decisions, *last])
+    clean = {"state": state, "events": events, "decisions": decisions}
+    job.metadata = job.metadata or _metadata(known.run)
+    read = {name: replace(row, value=clean[name]) for name, row in rows.items()}
+    return {"state": read.pop("state"), "metadata": job.metadata, **read}
+
+
+def _metadata(run: Run) -> SourceRead:
+    row = _row(lambda: state_json.metadata_of(run))
     # The plan is in it, which must be what its hash says.
-    clean["metadata"] = scrubbed(rows["metadata"].value, concealed)
-    return {name: replace(row, value=clean[name]) for name, row in rows.items()}
+    return replace(row, value=scrubbed(row.value, concealed))
 
 
 def _row(read: Callable[[], object]) -> SourceRead:
@@ -133,8 +182,9 @@ def _outside(run: Run, job: Memory) -> tuple[dict[str, SourceRead], dict[str, Ta
         known["branch"] = nothing("branch", "missing", "info", "The run has no branch yet.")
     if job.issue:
         known["issue"] = job.issue
-    elif place := github.place_of(project.name, run.work_id):
-        read = partial(issue.fetch, github.reader(issue.SECONDS), place)
+    elif place := trackers.place_of(project.tracker, project.tracked_as, run.work_id):
+        reader = trackers.service(place.tracker).reader(issue.SECONDS)
+        read = partial(issue.fetch, reader, place)
         tasks["issue"] = Task(read=read, seconds=issue.SECONDS)
     else:
         known["issue"] = nothing("issue", "off", "info", _why_no_issue(run))
@@ -150,7 +200,7 @@ def _documents(run: Run) -> list[str]:
 def _why_no_issue(run: Run) -> str:
     if not run.work_id:
         return "The run has no work id, so there is no issue."
-    return "No issue: GitHub is not configured, or the work id is not an issue number."
+    return "No issue: no tracker is configured, or the work id is not an issue number."
 
 
 def _assembled(sources: dict[str, SourceRead], known: Records, attempt: StepAttempt | None) -> Json:

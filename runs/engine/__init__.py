@@ -2,6 +2,7 @@
 
 from runs.engine.claims import (
     Claim,
+    NewEvents,
     bring_back,
     claim,
     held_by,
@@ -10,6 +11,7 @@ from runs.engine.claims import (
     keep,
 )
 from runs.engine.lifecycle import (
+    Brief,
     Settlement,
     begin,
     cancel,
@@ -24,7 +26,9 @@ from runs.engine.lifecycle import (
 from runs.engine.new_run import Start, Worktree
 
 __all__ = [
+    "Brief",
     "Claim",
+    "NewEvents",
     "Settlement",
     "Start",
     "Worktree",

@@ -1,6 +1,6 @@
 """One change of a locked run: what happened is collected, then written at once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -17,11 +17,12 @@ from runs.domain.values.status import RunStatus, check_move
 from runs.domain.workflow.plan import Plan, Unit
 from runs.engine import conformance, history, new_run
 from runs.engine.files import artifacts, unshown
-from runs.jobs import queue
+from runs.jobs import log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt, clock
-from runs.models.statements import Prepared, insert, update
+from runs.models.statements import Prepared, insert, succeed, update
 from runs.ports import Asking, asker
+from runs.telemetry import telling
 
 PLAN_CHANGED = (
     "The stored plan differs from the one this run started with, so FABER won't execute it. "
@@ -32,18 +33,31 @@ PLAN_CHANGED = (
 WHEREABOUTS = ("host", "host_identity", "folder_mark", "left_commit")
 _CHANGING = (
     *("status", "position", "entered_phase", "approvals", "retry_count", "warnings_total"),
+    *("cost_usd", "input_tokens", "output_tokens", "budgets"),
     *("own_title", "artifacts", "error", "last_event_id", "last_event_at", "last_event_hash"),
     *("updated_at", "completed_at", "head_code", *WHEREABOUTS),
 )
 
 
-class Change:
-    """Holds a run that its caller has locked, until `write` is called."""
+class Outdated(Exception):
+    """A run is not any more as whoever changes it knows it: it must be read again."""
 
-    def __init__(self, run: Run) -> None:
+
+_PULL = ("pr_url", "pr_number")
+
+
+class Change:
+    """Holds a run that its caller has locked, until `write` is called.
+
+    A run that is `known` and not locked is written only if it is still as it was known; then it
+    is the first row that is written, because its lock comes before any other.
+    """
+
+    def __init__(self, run: Run, *, known: Mapping[str, object] | None = None) -> None:
         self.run = run
         self._before = {name: getattr(run, name) for name in _CHANGING}
-        self.now = clock.read_at(run)
+        self._known = known
+        self.now = clock.noted() if known else clock.read_at(run)
         self.last: StepAttempt | None = None  # what was executed before this change
         self.worker = ""  # who goes on with the run; nobody means the queue finds somebody
         self.feedback: Mapping[str, object] | None = None
@@ -55,6 +69,11 @@ class Change:
         self._baseline: Mapping[str, object] | None = None
         self._handed_in: Mapping[str, object] | None = None  # what is left is to look for evidence
         self._entries: list[Entry] = []
+        self.told: Sequence[dict[str, object]] = ()  # the events, once they are written
+        self._events: Sequence[history.EventRow] = ()
+        self._changes: Mapping[str, object] = {}
+        self._finished: tuple[StepAttempt, Mapping[str, object]] | None = None
+        self._following: StepAttempt | None = None
         self._policy_request = ""
         self._queued = False
 
@@ -91,9 +110,11 @@ class Change:
         """Carry a decision out; returns the attempt that is to be executed, if one is."""
         for item in decision.passed:
             self._pass(item)
+        if isinstance(decision.move, planner.Execute):
+            return self._execute(decision.move)
+        if self.run._state.adding:
+            insert(self.run)  # what it asks refers to it
         match decision.move:
-            case planner.Execute() as move:
-                return self._execute(move)
             case planner.Ask() as move:
                 self._ask(move)
             case planner.Complete() as move:
@@ -120,6 +141,16 @@ class Change:
         self._close_attempts(reason)
         self.record(told)
 
+    def finish(self, attempt: StepAttempt, values: Mapping[str, object]) -> bool:
+        """End an attempt; False when somebody else has its step by now."""
+        if self._known:
+            self._finished = attempt, values  # written behind the run
+        elif not update(StepAttempt, _held(attempt), values):
+            return False
+        for name, value in values.items():
+            setattr(attempt, name, value)
+        return True
+
     def write(self) -> None:
         """Write the run, its events and its job; the last thing a transaction does."""
         if self.run.is_foreign:
@@ -128,12 +159,8 @@ class Change:
             )
         if self.run.on_hold and not self.run.state.is_final:
             raise OnHold
-        self._append()
-        self.run.updated_at = self.now
-        self.run.head_code = history.head_code(self.run)
-        now = {name: getattr(self.run, name) for name in _CHANGING}
-        changed = {name: value for name, value in now.items() if value != self._before[name]}
-        update(Run, {"id": self.run.pk}, changed)
+        is_first = self.run._state.adding or self._known
+        changed = self._write_run_first() if is_first else self._write_locked()
         if self._queued:
             queue.enqueue(Job.ADVANCE_RUN, self.run.pk)
         if "status" in changed and self.run.state.is_stopped:
@@ -143,18 +170,76 @@ class Change:
         has_failed = "status" in changed and self.run.state is RunStatus.FAILED
         if is_over:
             entries.run_ended(self.run)
+            telling.run_ended(self.run)
         if is_new or is_over or has_failed:
             asker().run_moved(self.run)
+        if self._names_new_pull():
+            asker().pull_opened(self.run)
         if self._policy_request:
             asker().approve_by_policy(self._policy_request)
 
+    def _names_new_pull(self) -> bool:
+        before, now = (self._before["artifacts"], self.run.artifacts)
+        return now is not before and any(now.get(key) != before.get(key) for key in _PULL)
+
+    def write_down(self) -> Sequence[dict[str, object]]:
+        """Settle what is to be written, and tell its events; nothing is decided after this."""
+        self._events = history.written_down(self.run, self._entries, now=self.now)
+        self._entries.clear()
+        self._changes = self._changed()
+        self.told = [event.document for event in self._events]
+        return self.told
+
+    def _write_run_first(self) -> Mapping[str, object]:
+        if not self._changes:
+            self.write_down()
+        if not self._known:
+            insert(self.run)
+        elif not update(Run, self._known, self._changes):
+            raise Outdated
+        self._write_attempts()
+        if not history.store(self.run, self._events):
+            raise Outdated
+        return self._changes
+
+    def _write_locked(self) -> Mapping[str, object]:
+        self._append()
+        changed = self._changed()
+        update(Run, {"id": self.run.pk}, changed)
+        self._write_attempts()
+        return changed
+
+    def _changed(self) -> Mapping[str, object]:
+        self.run.updated_at = self.now
+        self.run.head_code = history.head_code(self.run)
+        now = {name: getattr(self.run, name) for name in _CHANGING}
+        return {name: value for name, value in now.items() if value != self._before[name]}
+
+    def _write_attempts(self) -> None:
+        """One statement for both: what is finished gives its place to what follows."""
+        if self._following:
+            self._following.run_id = self.run.pk
+        if self._finished and self._following:
+            attempt, values = self._finished
+            held = {name: value for name, value in _held(attempt).items() if name != "id"}
+            if not succeed(attempt, self._following, held=held, changed=tuple(values)):
+                raise Outdated
+        elif self._finished:
+            attempt, values = self._finished
+            if not update(StepAttempt, _held(attempt), values):
+                raise Outdated
+        elif self._following:
+            insert(self._following)
+
     def _append(self) -> None:
         """Write the events; a run whose next event is there already goes no further."""
-        if not history.append(self.run, self._entries, now=self.now):
+        told = history.append(self.run, self._entries, now=self.now)
+        if told is None:
             why = history.changed(self.run)
             if self.run.state is not RunStatus.CANCELLED:
                 self._refuse_history(why)
-            history.append(self.run, self._entries, now=self.now)
+            told = history.append(self.run, self._entries, now=self.now)
+        self.told = told or ()
         self._entries.clear()
 
     def _refuse_history(self, why: str) -> None:
@@ -166,6 +251,9 @@ class Change:
         self._queued, self._policy_request = False, ""
         asker().withdraw(self.run, why)
         self._close_attempts(why)
+        if self._following:
+            self._following.status = StepAttempt.Status.CANCELLED
+            self._following.finished_at, self._following.reason = self.now, why[:500]
         self.fail(why)
 
     def _make_room(self) -> None:
@@ -233,9 +321,10 @@ class Change:
 
     def _looked_at(self, place: str) -> Looked:
         """What was seen before the lock, as mostly; a question nobody foresaw is rare."""
-        looked, since = self.looked, store.before(self.run, place)
+        looked = self.looked
         if looked and looked.place == place:
             return looked
+        since = store.before(self.run, place)
         if looked and looked.taken and since is None:
             return Looked(place=place, taken=looked.taken.in_first_round)
         return looking.look(self.run, place, since)
@@ -309,7 +398,7 @@ class Change:
         if not unit.is_hook:
             # Told when the step is handed out: whoever takes it up only signs for it.
             self.record(event_texts.step_started(unit, attempt=attempt.number, action=action))
-        insert(attempt)
+        self._following = attempt
         return attempt
 
     def _next_number(self, unit: Unit, action: str, reason: str) -> int:
@@ -332,6 +421,12 @@ class Change:
         return str(given.get("comment") or f"{given.get('response', 'cancelled')} at {where}")
 
 
+def _held(attempt: StepAttempt) -> dict[str, object]:
+    """Where an attempt is still its worker's."""
+    running = StepAttempt.Status.RUNNING
+    return {"id": attempt.pk, "status": running, "worker": attempt.worker}
+
+
 _LOCKED = Prepared(
     lambda pk: clock.noting_time(
         Run.objects.select_for_update(of=("self",)).select_related("project").filter(pk=pk)
@@ -345,6 +440,7 @@ def locked(run_pk: int) -> Run:
     run = _LOCKED.first(run_pk)
     if run is None:
         raise Run.DoesNotExist
+    log_context.note_run(run.run_id)
     return run
 
 

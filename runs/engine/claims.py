@@ -1,7 +1,8 @@
 """Who has a step: signed for, renewed, given back, taken away from whoever stopped reporting."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -22,6 +23,17 @@ class Claim:
     attempt: StepAttempt
     unit: Unit
     since: float = 0.0  # when a worker here took it, on the monotonic clock, or a little before
+    # By what the run is recognised as the one that was read then; nothing: it must be read again.
+    known: Mapping[str, object] = field(default_factory=dict)
+    new_events: "NewEvents | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvents:
+    """The events that were written when a step was handed out, and the hash they follow."""
+
+    after: str
+    events: Sequence[dict[str, object]]
 
 
 _SIGNED = Prepared(
@@ -50,7 +62,7 @@ def held_by(worker: str, run_pk: int, *, since: float) -> Claim | None:
 
 def _sign_for(run_pk: int, worker: str) -> bool:
     """One conditional update decides who gets a step that was handed out."""
-    now = clock.now()
+    now = clock.noted()
     waiting = {"run": run_pk, "status": StepAttempt.Status.QUEUED, "is_remote": False}
     taken = {
         "status": StepAttempt.Status.RUNNING,
@@ -104,13 +116,36 @@ def keep(attempt_pk: int, worker: str) -> bool:
     held = StepAttempt.objects.filter(
         pk=attempt_pk, worker=worker, status=StepAttempt.Status.RUNNING
     )
-    return bool(held.update(lease_until=lease_end(clock.now())))
+    return bool(held.update(lease_until=lease_end(clock.noted())))
 
 
-def claimed(run: Run, attempt: StepAttempt | None, worker: str, since: float) -> Claim | None:
+def claimed(
+    run: Run,
+    attempt: StepAttempt | None,
+    worker: str,
+    since: float,
+    new_events: NewEvents | None = None,
+) -> Claim | None:
     if attempt is None or not worker or attempt.status != StepAttempt.Status.RUNNING:
         return None
     if run.state is not RunStatus.IN_PROGRESS:  # the run failed while this was being written
         return None
     unit = run.frozen_plan.units[attempt.position]
-    return Claim(run=run, attempt=attempt, unit=unit, since=since)
+    return Claim(
+        run=run,
+        attempt=attempt,
+        unit=unit,
+        since=since,
+        known=_marks_of(run),
+        new_events=new_events,
+    )
+
+
+def _marks_of(run: Run) -> Mapping[str, object]:
+    """What differs as soon as anybody has changed the run, its history or its plan."""
+    return {
+        "id": run.pk,
+        "head_code": run.head_code,
+        "updated_at": run.updated_at,
+        "plan": run.plan,
+    }

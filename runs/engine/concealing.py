@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import cast
 
 from django.conf import settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 
 from runs.domain.responses import results
 from runs.domain.responses.results import Result
@@ -17,8 +20,19 @@ Json = dict[str, object]
 
 
 def concealed(text: str) -> str:
+    return redact(text, _own()) if text else text
+
+
+@cache
+def _own() -> tuple[str, ...]:
+    """The site's own secrets."""
     own = [str(getattr(settings, name)) for name in SECRET_SETTINGS]
-    return redact(text, [*own, str(settings.DATABASES["default"].get("PASSWORD") or "")])
+    return (*own, str(settings.DATABASES["default"].get("PASSWORD") or ""))
+
+
+@receiver(setting_changed)
+def _forget(**_: object) -> None:
+    _own.cache_clear()
 
 
 def without_secrets(outcome: Outcome) -> Outcome:

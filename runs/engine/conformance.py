@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from runs.domain.planning import verification
 from runs.domain.values.events import Entry, EventType
 from runs.domain.values.status import RunStatus
-from runs.models import Event, Run
+from runs.models import Event, Run, StepAttempt
+from runs.models.statements import Prepared
 
 Json = dict[str, object]
 
@@ -56,22 +57,40 @@ def verdict_of(run: Run) -> verification.Verdict:
     else:
         reached = sum(1 for unit in plan.units[: run.position] if not unit.is_hook)
         verdict = verification.verify_so_far(plan.step_keys, traces, reached=reached)
-    return replace(verdict, divergences=_divergences(run))
+    taken = run.attempts.exclude(taken_over_from="").order_by("pk")
+    keys = tuple(attempt.key for attempt in taken) if run.forked_at else ()
+    return replace(verdict, divergences=_divergences(run), taken_over=keys)
+
+
+_TELLING = Prepared(
+    lambda run: (
+        Event.objects.filter(run=run, type__in=verification.TELLING)
+        .order_by("number")
+        .values_list("number", "type", "phase", "step")
+    ),
+    -1,
+)
+_BEGUN = Prepared(
+    lambda run: (
+        StepAttempt.objects.filter(run=run, is_hook=False, started_at__isnull=False)
+        .order_by()
+        .values_list("phase", "step")
+    ),
+    -1,
+)
 
 
 def traces_of(run: Run, upcoming: Iterable[Entry] = ()) -> list[verification.Trace]:
     """What the history tells of steps, then what is about to be told."""
-    events = Event.objects.filter(run=run, type__in=verification.TELLING).order_by("number")
-    rows = list(events.values_list("number", "type", "phase", "step"))
-    begun = run.attempts.filter(is_hook=False, started_at__isnull=False)
-    executed = {f"{phase}:{step}" for phase, step in begun.values_list("phase", "step")}
+    rows = _TELLING.rows(run.pk)
+    executed = {f"{phase}:{step}" for phase, step in _BEGUN.rows(run.pk)}
     # What another machine began and this one goes on with has no attempt here.
     executed |= {
         f"{phase}:{step}"
         for number, kind, phase, step in rows
         if kind == EventType.STEP_START and (number <= run.told_elsewhere or run.is_foreign)
     }
-    rows += [(0, entry.type, entry.phase, entry.step) for entry in upcoming]
+    rows = [*rows, *((0, entry.type, entry.phase, entry.step) for entry in upcoming)]
     return [
         verification.Trace(type=kind, key=key, is_backed=key in executed)
         for kind, key in ((kind, f"{phase}:{step}") for _, kind, phase, step in rows)
@@ -103,6 +122,7 @@ def verdict_shape(verdict: verification.Verdict) -> Json:
         "extra": list(verdict.extra),
         "reordered": list(verdict.reordered),
         "fabricated": list(verdict.fabricated),
+        "taken_over": list(verdict.taken_over),
         "divergences": [
             {
                 "event_id": refused.number,

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from runs.accounts import membership
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import NotFound, Refused
+from runs.jobs import log_context
 from runs.models import Run
 
 _UUID_PREFIX = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
@@ -34,6 +35,7 @@ def find_run(reference: str, *, seen_by: Actor | None, among: QuerySet[Run] | No
     if len(found) > 1:
         several = ", ".join(run.run_id for run in found)
         raise Refused(f"{reference!r} matches several runs: {several}.")
+    log_context.note_run(found[0].run_id)
     return found[0]
 
 

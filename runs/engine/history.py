@@ -1,6 +1,7 @@
 """Appends events to a run's history: gapless, in order of time, chained."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -12,32 +13,57 @@ from runs.domain.values.events import ALIASES, Entry
 from runs.domain.values.text import scrubbed
 from runs.engine.concealing import concealed
 from runs.models import Event, Run
-from runs.models.statements import insert_all
+from runs.models.statements import Prepared, insert_all
+
+Json = dict[str, object]
 
 
-def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> bool:
+@dataclass(slots=True, kw_only=True)
+class EventRow:
+    """An event that is about to be written, by its columns."""
+
+    run_id: int | None = None
+    number: int
+    type: str
+    timestamp: datetime
+    phase: str
+    step: str
+    document: Json
+    hash: str
+
+
+def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> list[Json] | None:
     """Write events for a locked run; the caller saves the run in the same transaction.
 
-    False, and nothing written, when the place of one is taken: only somebody else did that.
+    None, and nothing written, when the place of one is taken: only somebody else did that.
     """
     before = (run.last_event_id, run.last_event_hash, run.last_event_at)
+    rows = written_down(run, entries, now=now)
+    if store(run, rows):
+        return [row.document for row in rows]
+    run.last_event_id, run.last_event_hash, run.last_event_at = before
+    ours = [row.hash for row in rows]
+    Event.objects.filter(run=run, number__gt=run.last_event_id, hash__in=ours).delete()
+    return None
+
+
+def written_down(run: Run, entries: Iterable[Entry], *, now: datetime) -> list[EventRow]:
+    """The events as they are to be stored; the run ends at the last of them from here on."""
     # A clock that was set back must not make a later event look earlier.
     at = max(now, run.last_event_at) if run.last_event_at else now
-    rows: list[Event] = []
     told = list(entries)
-    first = run.last_event_id + 1
     written = [
         events.write(entry, number=number, at=at, run_id=run.run_id)
-        for number, entry in enumerate(told, start=first)
+        for number, entry in enumerate(told, start=run.last_event_id + 1)
     ]
     # One look at all of them: hardly ever is there a secret to take out.
-    documents = cast("list[dict[str, object]]", scrubbed(written, concealed, names=False))
+    documents = cast("list[Json]", scrubbed(written, concealed, names=False))
+    rows: list[EventRow] = []
     for entry, document in zip(told, documents, strict=True):
         run.last_event_id += 1
         run.last_event_hash = events.chain(run.last_event_hash, document)
         rows.append(
-            Event(
-                run=run,
+            EventRow(
                 number=run.last_event_id,
                 type=entry.type.value,
                 timestamp=at,
@@ -49,23 +75,36 @@ def append(run: Run, entries: Iterable[Entry], *, now: datetime) -> bool:
         )
     if rows:
         run.last_event_at = at
-    if insert_all(Event, rows) == len(rows):
-        return True
-    run.last_event_id, run.last_event_hash, run.last_event_at = before
-    ours = [row.hash for row in rows]
-    Event.objects.filter(run=run, number__gt=run.last_event_id, hash__in=ours).delete()
-    return False
+    return rows
+
+
+def store(run: Run, rows: Sequence[EventRow]) -> bool:
+    """Write the events of a run; False when there was not room for all of them."""
+    for row in rows:
+        row.run_id = run.pk
+    return insert_all(Event, rows) == len(rows)
+
+
+_COUNTED = Prepared(
+    lambda run: (
+        Event.objects.filter(run=run)
+        .order_by()
+        .values("run")
+        .annotate(there=Count("pk"), last=Max("number"))
+        .values_list("there", "last")
+    ),
+    -1,
+)
 
 
 def changed(run: Run) -> str:
     """Whether events were taken away or slipped in; each has its number, without a gap."""
     known = run.last_event_id
-    there = Event.objects.filter(run=run).aggregate(events=Count("pk"), last=Max("number"))
-    last = there["last"] or 0
-    if there["events"] == last == known:
+    there, last = next(iter(_COUNTED.rows(run.pk)), (0, 0))
+    if there == last == known:
         return ""
     run.last_event_id = max(known, last)  # the failure is told behind what was slipped in
-    return f"Its history was changed: {known} events were recorded, {there['events']} are there."
+    return f"Its history was changed: {known} events were recorded, {there} are there."
 
 
 def head_code(run: Run) -> str:

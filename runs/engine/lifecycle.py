@@ -1,15 +1,17 @@
 """The life of a run: started, settled, resumed, cancelled."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from runs.accounts import permissions
 from runs.changes import looking, store
 from runs.changes.values import Looked
-from runs.domain.planning import divergence, event_texts, planner
+from runs.domain.planning import divergence, event_texts, forks, planner
 from runs.domain.planning.planner import Decision, Facts
 from runs.domain.responses import results
 from runs.domain.responses.results import Result
@@ -21,15 +23,23 @@ from runs.domain.values.questions import Action, Gate, Question
 from runs.domain.values.status import RunStatus
 from runs.domain.workflow.plan import Plan, Unit
 from runs.engine import concealing, new_run, outcomes
-from runs.engine.change import PLAN_CHANGED, WHEREABOUTS, Change, locked
-from runs.engine.claims import Claim, claimed
+from runs.engine.change import PLAN_CHANGED, WHEREABOUTS, Change, Outdated, locked
+from runs.engine.claims import Claim, NewEvents, claimed
 from runs.engine.files import artifacts, unshown
+from runs.engine.forking import taking
 from runs.engine.new_run import Start
 from runs.executors.orders import Outcome
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt
 from runs.ports import asker
+from runs.spending import counting
+
+# How long a worker relies on what it read of a run and its project: short steps follow each other.
+KNOWN_SECONDS = 5.0
+
+# What a worker keeps of its next step is written by what this gives, in the step's transaction.
+Brief = Callable[[Claim], Callable[[], None] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +51,7 @@ class Settlement:
     asks: Question | None = None
     whereabouts: Mapping[str, str] = field(default_factory=dict)  # of the run, by its columns
     looked: Looked | None = None  # what the run changed, where people are to be asked
+    left_at: Mapping[str, object] | None = None  # how the step left its worktree
 
 
 def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, Claim | None]:
@@ -58,11 +69,19 @@ def start(order: Start, *, worker: str = "", waits: bool = False) -> tuple[Run, 
         if order.rerun_of:
             change.record(event_texts.run_rerun(order.rerun_of.run_id, order.changes, order.actor))
         change.record(event_texts.run_started(new_run.start_facts(run, order), order.actor))
+        if order.fork:
+            taking.take_over(change, order.fork)
         attempt = None
         if not waits and change.holds_plan():
-            attempt = change.apply(planner.begin(change.plan, change.facts))
+            attempt = change.apply(_first(change))
         change.write()
     return run, claimed(run, attempt, worker, since)
+
+
+def _first(change: Change) -> Decision:
+    """What a run does first; one that was forked goes on behind what it took over."""
+    at = forks.point(change.plan, change.run.forked_at) if change.run.forked_at else 0
+    return planner.take_up(change.plan, at, change.facts)
 
 
 def begin(run_pk: int) -> bool:
@@ -73,7 +92,7 @@ def begin(run_pk: int) -> bool:
             return False
         change = Change(run)
         if change.holds_plan():
-            change.apply(planner.begin(change.plan, change.facts))
+            change.apply(_first(change))
         change.write()
     return True
 
@@ -108,6 +127,7 @@ def settlement(
         asks=concealing.asked(asks) if asks else None,
         whereabouts={name: getattr(held.run, name) for name in WHEREABOUTS},
         looked=_looked(held, outcome, asks),
+        left_at=held.attempt.left_at,
     )
 
 
@@ -118,32 +138,82 @@ def _looked(held: Claim, outcome: Outcome, asks: Question | None) -> Looked | No
     if not isinstance(move, planner.Ask):
         return None
     place = looking.place_of(plan.units[move.at], move.question)
-    return looking.look(held.run, place, store.before(held.run, place))
+    return looking.look(held.run, place, lambda: store.before(held.run, place))
 
 
-def put_on_record(held: Claim, what: Settlement, *, goes_on: bool = True) -> Claim | None:
-    """Finish a step and decide; whoever does not go on leaves the next one to the queue."""
+def put_on_record(
+    held: Claim, what: Settlement, *, goes_on: bool = True, brief: Brief | None = None
+) -> Claim | None:
+    """Finish a step and decide; whoever does not go on leaves the next one to the queue.
+
+    A worker that goes on with the next step decides on what it knows of the run, and may `brief`
+    itself for that step in the same transaction.
+    """
+    if goes_on and (decision := _foreseen(held, what)):
+        with suppress(Outdated, IntegrityError):
+            return _go_on(held, what, decision, brief)
     since, outcome = time.monotonic(), what.outcome
     if what.looked and what.looked.taken:
         store.keep_parts(what.looked.taken)
     with transaction.atomic():
         run, attempt = locked(held.run.pk), held.attempt
-        change = Change(run)
+        change, after = Change(run), run.last_event_hash
         change.looked = what.looked
-        for name, value in what.whereabouts.items():
-            setattr(run, name, value)
         # Who executes outside cannot go on here: the queue finds somebody.
         change.worker = attempt.worker if goes_on and not attempt.is_remote else ""
-        if not outcomes.record(change, attempt, held.unit, outcome, what.found):
+        if not _finish(change, held, what):
             return None
         following = None
         if change.holds_plan():
-            change.failure_context = _carried_failure(change, attempt, held.unit, outcome)
-            move = _after(change.plan, attempt, outcome, what.asks, change.facts)
+            facts = replace(change.facts, overspent=counting.exhausted(run, held.unit))
+            move = _after(change.plan, attempt, outcome, what.asks, facts)
             following = change.apply(move)
         run.warnings_total += len(outcome.result.warnings)
         change.write()
-    return claimed(run, following, change.worker, since)
+    return claimed(run, following, change.worker, since, NewEvents(after=after, events=change.told))
+
+
+def _foreseen(held: Claim, what: Settlement) -> Decision | None:
+    """What is decided, if that is the next step and all it takes is known to this worker."""
+    outcome = what.outcome
+    is_known = held.known and time.monotonic() - held.since < KNOWN_SECONDS
+    is_more = what.found or what.asks or outcome.stdout or outcome.stderr or outcome.usage
+    if not is_known or is_more or held.attempt.is_remote or held.unit.step.budget:
+        return None
+    run = held.run
+    facts = replace(run.facts, overspent=counting.exhausted(run, held.unit))
+    decision = _after(run.frozen_plan, held.attempt, outcome, None, facts)
+    move = decision.move
+    is_next = isinstance(move, planner.Execute) and move.action == "continue"
+    return decision if is_next else None
+
+
+def _go_on(held: Claim, what: Settlement, decision: Decision, brief: Brief | None) -> Claim | None:
+    """The same for a run that is written as it is known here, unless it is not that any more."""
+    since, run = time.monotonic(), copy(held.run)
+    change, after = Change(run, known=held.known), run.last_event_hash
+    change.worker = held.attempt.worker
+    _finish(change, held, what)
+    following = change.apply(decision)
+    run.warnings_total += len(what.outcome.result.warnings)
+    new_events = NewEvents(after=after, events=change.write_down())
+    claim = claimed(run, following, change.worker, since, new_events)
+    keep = brief(claim) if brief and claim else None
+    with transaction.atomic():
+        change.write()
+        if keep:
+            keep()
+    return claim
+
+
+def _finish(change: Change, held: Claim, what: Settlement) -> bool:
+    for name, value in what.whereabouts.items():
+        setattr(change.run, name, value)
+    held.attempt.left_at = what.left_at
+    if not outcomes.record(change, held.attempt, held.unit, what.outcome, what.found):
+        return False
+    change.failure_context = _carried_failure(change, held.attempt, held.unit, what.outcome)
+    return True
 
 
 def resume(
@@ -170,9 +240,11 @@ def resume(
         result = _last_result(after)
         own = outcomes.failure_context(change, change.here, result) if result else None
         change.failure_context = own or outcomes.round_failure(change)
-        change.apply(
-            planner.after_answer(change.plan, run.position, gate, action, result, change.facts)
-        )
+        facts = change.facts
+        if gate is Gate.BUDGET and action is Action.CONTINUE:
+            counting.raised(run, feedback.get("budget"))
+            facts = replace(facts, overspent=counting.exhausted(run, change.here))
+        change.apply(planner.after_answer(change.plan, run.position, gate, action, result, facts))
     change.write()
 
 

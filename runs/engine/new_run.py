@@ -15,6 +15,7 @@ from runs.domain.values.status import RunStatus
 from runs.domain.workflow import commands
 from runs.domain.workflow.plan import Plan, Unit
 from runs.engine import concealing
+from runs.engine.forking.values import Fork
 from runs.models import Batch, Project, Run, places
 from runs.workspaces import names
 
@@ -50,6 +51,7 @@ class Start:
     gates_left_out: tuple[str, ...] = ()  # of the workflow's, by whoever started it
     worktree: Worktree | None = None  # else the steps are executed in the workspace itself
     rerun_of: Run | None = None
+    fork: Fork | None = None  # everything before a point is taken over
     changes: Mapping[str, object] = field(default_factory=dict)
     batch: Batch | None = None
 
@@ -72,9 +74,10 @@ def check_values(
 
 
 def new_run(order: Start) -> Run:
+    """The row, not written yet; that it was started is on record with it."""
     uuid: UUID = uuid4()
     run_id = make_run_id(order.project.name, uuid)
-    run = Run.objects.create(
+    run = Run(
         uuid=uuid,
         run_id=run_id,
         project=order.project,
@@ -98,9 +101,19 @@ def new_run(order: Start) -> Run:
         started_by_token=order.actor.token,
         environment=dict(order.environment),
         rerun_of=order.rerun_of,
+        **_forked(order),
     )
     entries.run_started(run, order.actor)
     return run
+
+
+def _forked(order: Start) -> dict[str, str]:
+    """A worktree that begins later than its base branch is still compared with that."""
+    fork = order.fork
+    if fork is None:
+        return {}
+    base = fork.original.base_commit if fork.commit else ""
+    return {"forked_at": fork.key, "fork_commit": fork.commit, "base_commit": base}
 
 
 def _placed(order: Start, run_id: str, uuid: UUID) -> dict[str, object]:
@@ -154,6 +167,10 @@ def start_facts(run: Run, order: Start) -> dict[str, object]:
         "plan_hash": run.plan_hash,
         "triggered_by": order.actor.describe(),
     }
+    if order.plan.budget:
+        facts["budget"] = order.plan.budget.model_dump(exclude_none=True)
+    if order.fork:
+        facts |= order.fork.facts
     if order.gates_left_out:
         facts["gates_left_out"] = list(order.gates_left_out)
     return facts

@@ -11,7 +11,7 @@ from runs.engine.change import Change
 from runs.engine.files import artifacts
 from runs.executors.orders import Outcome
 from runs.models import StepAttempt, StepOutput, live_output
-from runs.models.statements import update
+from runs.spending import counting
 
 
 def record(
@@ -30,18 +30,18 @@ def record(
         "response": results.to_json(result),
         "files": [file.path for file in found if file.content is not None],
         "session": outcome.session,
+        **({"left_at": attempt.left_at} if attempt.left_at else {}),
         "usage": outcome.usage,
+        **counting.columns(outcome.usage),
         "evidence": [piece.shape() for piece in outcome.evidence],
     }
-    held = {"id": attempt.pk, "status": StepAttempt.Status.RUNNING, "worker": attempt.worker}
-    if not update(StepAttempt, held, values):
+    if not change.finish(attempt, values):
         _record_late(attempt, outcome)
         return False
-    for name, value in values.items():
-        setattr(attempt, name, value)
     if outcome.stdout or outcome.stderr:
         live_output.clear(attempt)
-        StepOutput.objects.create(attempt=attempt, stdout=outcome.stdout, stderr=outcome.stderr)
+        printed = StepOutput.columns(outcome.stdout, outcome.stderr)
+        StepOutput.objects.create(attempt=attempt, **printed)
     if outcome.divergences:
         change.record(
             event_texts.diverged(
@@ -54,6 +54,7 @@ def record(
     change.record(*artifacts.tell_named(change.run, attempt, named))
     change.run.artifacts = {**change.run.artifacts, **named}
     change.run.own_title = change.run.own_title or artifacts.heading_of(found)
+    counting.add(change.run, outcome.usage)
     change.last = attempt
     return True
 
@@ -80,7 +81,7 @@ def _record_late(attempt: StepAttempt, outcome: Outcome) -> None:
     lost = StepAttempt.objects.filter(pk=attempt.pk).exclude(status=StepAttempt.Status.FINISHED)
     is_kept = lost.update(late_response=results.to_json(outcome.result))
     if is_kept and (outcome.stdout or outcome.stderr):
-        printed = {"stdout": outcome.stdout, "stderr": outcome.stderr}
+        printed = StepOutput.columns(outcome.stdout, outcome.stderr)
         StepOutput.objects.update_or_create(attempt=attempt, defaults=printed)
 
 

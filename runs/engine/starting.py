@@ -13,10 +13,11 @@ from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem, Refused
 from runs.domain.values.ids import check_project
 from runs.domain.workflow import reviewers
-from runs.domain.workflow.definition import AutonomyLevel
+from runs.domain.workflow.definition import AutonomyLevel, Budget
 from runs.domain.workflow.merge import make_plan
 from runs.domain.workflow.plan import Plan
 from runs.engine import Claim, new_run, turns
+from runs.engine.forking import taking
 from runs.models import Project, Run, owners_of, places
 from runs.workflow_files import library
 from runs.workflow_files.library import BUNDLED, LoadedChain
@@ -40,6 +41,7 @@ class Wish:
     step: str = ""
     prompt: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
+    budget: Budget | None = None
 
 
 def start(wish: Wish, actor: Actor, *, worker: str = "") -> tuple[Run, Claim | None]:
@@ -100,9 +102,14 @@ def rerun(
     *,
     autonomy: str = "",
     phases: tuple[str, ...] = (),
+    from_step: str = "",
     worker: str = "",
 ) -> tuple[Run, Claim | None]:
-    """A new run with the same parameters, on a plan made anew from the workflow as it is now."""
+    """A new run with the same parameters, on a plan made anew from the workflow as it is now.
+
+    From a step it takes over what the original did before; a gate there counts as decided only
+    where the run begins with the very commit that the original had.
+    """
     permissions.check_may_steer(actor, original)
     workspace = original.home
     if not workspace.is_dir():
@@ -119,7 +126,15 @@ def rerun(
     plan, bypass = _plan(chain, wish, actor)
     placed = _placed(chain, wish)
     worktree = _worktree(plan, placed, is_own=placed.workspace != workspace)
-    changes = {"autonomy": autonomy, "phases": list(phases)}
+    fork = (
+        taking.fork_of(original, plan, from_step, in_worktree=worktree is not None)
+        if from_step
+        else None
+    )
+    if fork and fork.left_out and not permissions.may_operate(actor, original.project):
+        gates = Bypass(gates=tuple(fork.left_out))
+        raise NotAllowed(f"This start {gates}. Only operators can do that.")
+    changes = {"autonomy": autonomy, "phases": list(phases), "from": from_step}
     order = engine.Start(
         plan=plan,
         project=original.project,
@@ -132,8 +147,9 @@ def rerun(
         inputs=placed.inputs,
         environment=git.environment(placed.workspace),
         actor=actor,
-        gates_left_out=bypass.gates,
+        gates_left_out=(*bypass.gates, *(fork.left_out if fork else ())),
         rerun_of=original,
+        fork=fork,
         changes={key: value for key, value in changes.items() if value},
     )
     return turns.start(order, worker=worker)
@@ -142,6 +158,15 @@ def rerun(
 def brings_workspace(workflow: str) -> bool:
     """Whether this bundled workflow makes the folder it works in by itself."""
     return any(path.stem == workflow for path in _OWN_WORKSPACE)
+
+
+def load_for_issue(workflow: str, folder: Path | None) -> LoadedChain:
+    """A workflow that an issue may start: by its id alone, and to work in the project's folder."""
+    known = [name for name in library.known_workflows(folder) if not brings_workspace(name)]
+    if workflow not in known:
+        available = ", ".join(known)
+        raise NotFound(f"There is no workflow {workflow} here. Available: {available}.")
+    return library.load_chain(workflow, workspace=folder)
 
 
 def unknown_reviewers(plan: Plan) -> list[Problem]:
@@ -156,6 +181,7 @@ def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
         autonomy=_autonomy(wish.autonomy),
         phases=wish.phases,
         step=wish.step,
+        budget=wish.budget,
     ).plan
     bypass = bypass_of(make_plan(chain.workflows).plan, chosen)
     project = Project.objects.filter(name__iexact=wish.project).first()

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from runs.executors import file_modes
+from runs.isolation import file_modes
 
 _PYTHON = (sys.executable, "-I", "-S")
 _WARDEN = str(Path(__file__).with_name("warden.py"))

@@ -2,15 +2,15 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from runs.domain.responses.results import Result, ResultStatus, failure
 from runs.executors import process
+from runs.executors.briefing_files import briefing_file
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import Printed, last_lines
 from runs.executors.process import Finished
@@ -31,7 +31,7 @@ def launch(
     read: Callable[[Finished], Result],
 ) -> Outcome:
     """Execute argv and have what it printed read; what went wrong around it counts first."""
-    with _briefing_file(order) as path:
+    with briefing_file(as_json(order.briefing)) as path:
         try:
             shelter = _shelter(order, rules, path)
         except Unavailable as error:
@@ -74,22 +74,12 @@ def doubted(result: Result, exit_code: int | None) -> Result:
     )
 
 
-@contextmanager
-def _briefing_file(order: Order) -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix="faber-briefing-", suffix=".json")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(as_json(order.briefing))
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)  # the warden may have been quicker
-
-
 def _shelter(order: Order, rules: Rules, briefing: Path) -> tuple[str, ...]:
     return sheltering.prefix(
         rules.isolation,
         folder=order.workspace,
         kept=order.kept,
+        reads_only=order.reads_only,
         door=beside(briefing) if rules.isolation.door else None,
     )
 

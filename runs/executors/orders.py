@@ -31,6 +31,7 @@ class Order:
     timeout: float
     session: str = ""  # in which an agent executed this step before, and may go on
     kept: tuple[Path, ...] = ()  # folders besides the workspace that it needs to see
+    reads_only: bool = False  # where steps are isolated it cannot write to these folders either
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,13 +53,20 @@ def _is_envelope(answer: Mapping[str, object]) -> bool:
 
 def opened(envelope: Mapping[str, object], *, step: str) -> Result:
     """What stands in Claude Code's envelope: an answer, or why there is none."""
+    if failed := reported(envelope):
+        return failed
     words = envelope.get("result")
-    if envelope.get("is_error") or envelope.get("subtype", "success") != "success":
-        return reported_error(words_of_error(envelope))
     answer = envelope.get("structured_output")  # there when a schema was given and kept to
     if not isinstance(answer, dict):
         answer = last_json_object(words) if isinstance(words, str) else words
     return no_answer(str(words or "")) if answer is None else read_response(answer, step=step)
+
+
+def reported(envelope: Mapping[str, object]) -> Result | None:
+    """The failure that an envelope tells of, if it does."""
+    if envelope.get("is_error") or envelope.get("subtype", "success") != "success":
+        return reported_error(words_of_error(envelope))
+    return None
 
 
 def words_of_error(envelope: Mapping[str, object]) -> str:

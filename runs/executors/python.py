@@ -10,10 +10,10 @@ from collections.abc import Callable
 from types import ModuleType
 
 from runs.domain.responses.results import failure, read_response
-from runs.executors import file_modes
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import last_lines
 from runs.executors.process import POLL
+from runs.isolation import file_modes
 
 TRACEBACK_LINES = 40
 

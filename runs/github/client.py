@@ -3,35 +3,56 @@
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from django.conf import settings
 
-from runs.github.errors import NotThere
-from runs.github.values import (
+from runs.github import kept_app, values
+from runs.github.values import Credentials
+from runs.trackers import (
+    CheckState,
     Comment,
-    Credentials,
-    GitHubUser,
     Issue,
     News,
+    NotThere,
+    Options,
     Permission,
     Place,
+    Signal,
+    Signals,
+    TrackerUser,
 )
 
 if TYPE_CHECKING:
     from runs.github.transport import GitHubAnswer, Transport
 
 MOST_PER_PAGE = 100
+CHECK = "faber"  # what branch protection calls it
 _LARGEST_NUMBER = 2**31 - 1
 _REPOSITORY = re.compile(r"(?!\.{1,2}/)[\w.-]+/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 
 
 def is_on() -> bool:
     """Whether there are credentials at all."""
+    return _is_set() or kept_app.kept() is not None
+
+
+def _is_set() -> bool:
+    """By whoever starts the site; that goes before an App made on its pages."""
     return bool(settings.FABER_GITHUB_TOKEN or settings.FABER_GITHUB_APP_ID)
+
+
+def options() -> Options:
+    app = None if settings.FABER_GITHUB_WEBHOOK_SECRET else kept_app.kept()
+    return Options(
+        allow=tuple(settings.FABER_GITHUB_ALLOW),
+        poll_seconds=settings.FABER_GITHUB_POLL_SECONDS,
+        webhook_secret=app.webhook_secret if app else settings.FABER_GITHUB_WEBHOOK_SECRET,
+        credentials="Set a valid FABER_GITHUB_TOKEN, or the App's id and key.",
+    )
 
 
 def place_of(project: str, work_id: str) -> Place | None:
@@ -55,6 +76,8 @@ def reader(seconds: int) -> "Client":
 
 
 def _credentials() -> Credentials:
+    if not _is_set() and (app := kept_app.kept()):
+        return Credentials(api_url=app.api_url, app_id=app.app_id, app_key=app.key)
     return Credentials(
         api_url=settings.FABER_GITHUB_API_URL,
         token=settings.FABER_GITHUB_TOKEN,
@@ -96,38 +119,44 @@ class Client:
             return self._transport.ask("GET", "/app").read(lambda app: f"{app['slug']}[bot]")
         return self._transport.ask("GET", "/user").read(lambda user: str(user["login"]))
 
-    def issue(self, repo: str, number: int) -> Issue:
-        return self._ask("GET", repo, f"/issues/{number}").read(Issue.read)
+    def as_posted(self, body: str) -> str:
+        """What has to be sent so that a comment shows this and does nothing."""
+        return body
 
-    def user(self, login: str) -> GitHubUser:
+    def issue(self, place: Place) -> Issue:
+        return self._ask("GET", place.repository, f"/issues/{place.issue}").read(values.issue)
+
+    def user(self, login: str) -> TrackerUser:
         """Whoever has this login now."""
-        return self._transport.ask("GET", f"/users/{quote(login, safe='')}").read(GitHubUser.read)
+        return self._transport.ask("GET", f"/users/{quote(login, safe='')}").read(values.person)
 
-    def comment(self, repo: str, comment_id: int) -> Comment:
-        """A comment as it stands there now."""
-        return self._ask("GET", repo, f"/issues/comments/{comment_id}").read(Comment.read)
+    def comment(self, place: Place, comment_id: int) -> Comment:
+        """A comment as it stands there now, on whichever issue of the repository."""
+        return self._ask("GET", place.repository, f"/issues/comments/{comment_id}").read(
+            values.comment
+        )
 
     def create_comment(
-        self, repo: str, issue: int, body: str, *, check: Callable[[], None] | None = None
+        self, place: Place, body: str, *, check: Callable[[], None] | None = None
     ) -> Comment:
         """After `Unreachable` the comment may be there: look for it before posting again.
 
         The check is made last of all and may raise; requests are kept apart by up to a second.
         """
-        path = f"/issues/{issue}/comments"
-        answer = self._ask("POST", repo, path, body={"body": body}, check=check)
-        return answer.read(Comment.read)
+        path = f"/issues/{place.issue}/comments"
+        answer = self._ask("POST", place.repository, path, body={"body": body}, check=check)
+        return answer.read(values.comment)
 
-    def edit_comment(self, repo: str, comment_id: int, body: str) -> Comment:
-        answer = self._ask("PATCH", repo, f"/issues/comments/{comment_id}", body={"body": body})
-        return answer.read(Comment.read)
+    def edit_comment(self, place: Place, comment_id: int, body: str) -> Comment:
+        path = f"/issues/comments/{comment_id}"
+        answer = self._ask("PATCH", place.repository, path, body={"body": body})
+        return answer.read(values.comment)
 
-    def comments_of(
-        self, repo: str, issue: int, since: datetime | None = None
-    ) -> tuple[Comment, ...]:
+    def comments_of(self, place: Place, since: datetime | None = None) -> tuple[Comment, ...]:
         """All comments of an issue, or those changed since a moment, in the order they came."""
         query = {"per_page": str(MOST_PER_PAGE)} | _since(since)
-        answer = self._ask("GET", repo, f"/issues/{issue}/comments", query=query)
+        repo = place.repository
+        answer = self._ask("GET", repo, f"/issues/{place.issue}/comments", query=query)
         comments = _comments(answer)
         while answer.next_page:
             answer = self._transport.ask("GET", answer.next_page, repo=repo)
@@ -158,29 +187,80 @@ class Client:
         ordered = sorted(found.values(), key=lambda comment: (comment.updated_at, comment.id))
         return News(comments=tuple(ordered), etag=etag)
 
+    def signals_of(self, place: Place) -> tuple[Signal, ...]:
+        """The labels that were ever put on an issue, and whom it was assigned to, by whom."""
+        path, query = f"/issues/{place.issue}/events", {"per_page": str(MOST_PER_PAGE)}
+        answer = self._ask("GET", place.repository, path, query=query)
+        found = answer.read(lambda rows: values.signals(rows, place))
+        while answer.next_page:
+            answer = self._transport.ask("GET", answer.next_page, repo=place.repository)
+            found += answer.read(lambda rows: values.signals(rows, place))
+        return tuple(found)
+
+    def signals_since(
+        self, repo: str, since: datetime, labels: Sequence[str], etag: str = ""
+    ) -> Signals | None:
+        """What was done to any issue since then, whatever the label; None: as before."""
+        query = {"per_page": str(MOST_PER_PAGE)}
+        answer = self._ask("GET", repo, "/issues/events", query=query, etag=etag)
+        if answer.status == 304:
+            return None
+        # The newest come first, so that the first page changes whenever something is done.
+        etag = answer.headers.get("etag", "")
+        found: dict[int, Signal] = {}
+        while True:
+            rows = answer.read(lambda rows: [values.event_at(row) for row in rows])
+            new = answer.read(lambda rows: values.signals(rows, repo))
+            found |= {signal.id: signal for signal in new if signal.at >= since}
+            if not answer.next_page or not rows or min(rows) < since:
+                break
+            answer = self._transport.ask("GET", answer.next_page, repo=repo)
+        return Signals(signals=tuple(found[number] for number in sorted(found)), etag=etag)
+
     def permission(self, repo: str, login: str, user_id: int | None = None) -> Permission:
         """What somebody may do; none for whoever took over the login of the person meant."""
         try:
             answer = self._ask("GET", repo, f"/collaborators/{quote(login, safe='')}/permission")
         except NotThere:
             return Permission.NONE
-        if user_id and answer.read(lambda data: GitHubUser.read(data["user"])).id != user_id:
+        if user_id and answer.read(lambda data: values.person(data["user"])).id != user_id:
             return Permission.NONE
-        return answer.read(Permission.read)
+        return answer.read(values.permission)
 
-    def react(self, repo: str, comment_id: int, content: str) -> None:
+    def own_permission(self, repo: str) -> Permission:
+        """What the token's owner may do; what an App may is not asked for."""
+        if self._credentials.app_id:
+            return Permission.WRITE
+        return self.permission(repo, self.login)
+
+    def react(self, place: Place, comment_id: int, content: str) -> None:
         path = f"/issues/comments/{comment_id}/reactions"
-        self._ask("POST", repo, path, body={"content": content})
+        self._ask("POST", place.repository, path, body={"content": content})
 
-    def add_label(self, repo: str, issue: int, name: str) -> None:
-        self._ask("POST", repo, f"/issues/{issue}/labels", body={"labels": [name]})
+    def add_label(self, place: Place, name: str) -> None:
+        path = f"/issues/{place.issue}/labels"
+        self._ask("POST", place.repository, path, body={"labels": [name]})
 
-    def remove_label(self, repo: str, issue: int, name: str) -> None:
+    def remove_label(self, place: Place, name: str) -> None:
         """Removing what is not there is fine."""
+        path = f"/issues/{place.issue}/labels/{quote(name, safe='')}"
         try:
-            self._ask("DELETE", repo, f"/issues/{issue}/labels/{quote(name, safe='')}")
+            self._ask("DELETE", place.repository, path)
         except NotThere:
             return
+
+    def head_of(self, place: Place) -> str:
+        """The commit that a pull request ends with now."""
+        answer = self._ask("GET", place.repository, f"/pulls/{place.issue}")
+        return answer.read(lambda pull: str(pull["head"]["sha"]))
+
+    def set_check(
+        self, place: Place, commit: str, state: CheckState, description: str, url: str
+    ) -> None:
+        """As a commit status, which a token may set as well as an App."""
+        body = {"state": state.value, "context": CHECK, "description": description}
+        path = f"/statuses/{quote(commit, safe='')}"
+        self._ask("POST", place.repository, path, body={**body, "target_url": url})
 
     def _news(self, repo: str, since: datetime, page: int, etag: str = "") -> "GitHubAnswer":
         query = {"sort": "updated", "direction": "asc", "per_page": str(MOST_PER_PAGE)}
@@ -212,4 +292,4 @@ def _since(moment: datetime | None) -> dict[str, str]:
 
 
 def _comments(answer: "GitHubAnswer") -> list[Comment]:
-    return answer.read(lambda rows: [Comment.read(row) for row in rows])
+    return answer.read(lambda rows: [values.comment(row) for row in rows])

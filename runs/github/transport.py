@@ -12,8 +12,9 @@ from jwt import PyJWTError
 from requests import RequestException
 from urllib3 import Retry
 
-from runs.github.errors import GitHubError, NotThere, RefusedCredentials, Unreachable, of_answer
+from runs.github.errors import of_answer
 from runs.github.values import Credentials
+from runs.trackers import NotThere, RefusedCredentials, TrackerError, Unreachable
 
 T = TypeVar("T")
 
@@ -115,7 +116,8 @@ class Transport:
 
     def _connect(self, repo: str) -> Requester:
         if not self._credentials.app_id:
-            return self._requester(Auth.Token(self._credentials.token))
+            token = self._credentials.token
+            return self._requester(Auth.Token(token) if token else None)
         app = Auth.AppAuth(self._credentials.app_id, self._credentials.app_key)
         if not repo:
             return self._requester(app)
@@ -128,7 +130,7 @@ class Transport:
             raise RefusedCredentials(f"The GitHub App is not installed on {repo}.") from None
         return answer.read(lambda data: int(data["id"]))
 
-    def _requester(self, auth: Auth.Auth) -> Requester:
+    def _requester(self, auth: Auth.Auth | None) -> Requester:
         # Only reading is tried again: GitHub answers 502 after it stored a comment. No limit is
         # waited for here, since a worker that sleeps does nothing else.
         once_more = Retry(
@@ -176,11 +178,11 @@ def _request(
         kind = type(error).__name__
         raise Unreachable(f"GitHub did not answer {asked} ({kind}).") from None
     except RuntimeError:  # PyGithub follows no redirection to another host
-        raise GitHubError(f"{requester.base_url} redirects {asked} to another host.") from None
+        raise TrackerError(f"{requester.base_url} redirects {asked} to another host.") from None
     return _answer(status, received, text, asked)
 
 
-def _without_token(status: int, headers: Mapping[str, str], data: object) -> GitHubError:
+def _without_token(status: int, headers: Mapping[str, str], data: object) -> TrackerError:
     error = of_answer(status, headers, data, "the App's request for a token")
     return RefusedCredentials(str(error)) if isinstance(error, NotThere) else error
 

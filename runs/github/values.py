@@ -1,13 +1,22 @@
-"""What GitHub is told and what it tells, as values."""
+"""GitHub's JSON, read into what every tracker tells."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
-# What GitHub shows when the account behind a comment is gone; nobody has it.
-GHOST = "ghost"
+from runs.trackers import (
+    GHOST,
+    Comment,
+    Issue,
+    Permission,
+    Place,
+    Signal,
+    SignalKind,
+    TrackerUser,
+)
+
+_SIGNALS = {"labeled": SignalKind.LABEL, "assigned": SignalKind.ASSIGNMENT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,115 +29,75 @@ class Credentials:
     app_key: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """An issue, wherever it is."""
-
-    repository: str
-    issue: int
+def permission(data: Mapping[str, Any]) -> Permission:
+    """The exact role; a role an organisation made for itself counts as the one it extends."""
+    role = data.get("role_name")
+    return Permission(role if role in set(Permission) else data["permission"])
 
 
-class Permission(StrEnum):
-    """What a person may do in a repository."""
-
-    NONE = "none"
-    READ = "read"
-    TRIAGE = "triage"
-    WRITE = "write"
-    MAINTAIN = "maintain"
-    ADMIN = "admin"
-
-    @property
-    def can_write(self) -> bool:
-        return self in (Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN)
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        """The exact role; a role an organisation made for itself counts as the one it extends."""
-        role = data.get("role_name")
-        return cls(role) if role in set(cls) else cls(data["permission"])
+def comment(data: Mapping[str, Any]) -> Comment:
+    """Raises KeyError, TypeError or ValueError for anything that is not a comment."""
+    owner, name, _, issue = data["issue_url"].split("/")[-4:]
+    return Comment(
+        id=int(data["id"]),
+        body=data["body"] or "",
+        author=_login(data["user"]),
+        author_id=int(data["user"]["id"]) if data["user"] else None,
+        is_bot=_is_bot(data["user"]),
+        url=data["html_url"],
+        created_at=datetime.fromisoformat(data["created_at"]),
+        updated_at=datetime.fromisoformat(data["updated_at"]),
+        place=Place(repository=f"{owner}/{name}", issue=int(issue)),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
-    """A comment on an issue or a pull request, as the API gives it."""
-
-    id: int
-    body: str
-    author: str
-    author_id: int | None  # stays when the login changes; None when the account is gone
-    is_bot: bool
-    url: str
-    created_at: datetime
-    updated_at: datetime
-    repository: str
-    issue: int
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the text may be somebody else's: whoever maintains a repository can edit it."""
-        return self.updated_at != self.created_at
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        """Raises KeyError, TypeError or ValueError for anything that is not a comment."""
-        owner, name, _, issue = data["issue_url"].split("/")[-4:]
-        return cls(
-            id=int(data["id"]),
-            body=data["body"] or "",
-            author=_login(data["user"]),
-            author_id=int(data["user"]["id"]) if data["user"] else None,
-            is_bot=_is_bot(data["user"]),
-            url=data["html_url"],
-            created_at=datetime.fromisoformat(data["created_at"]),
-            updated_at=datetime.fromisoformat(data["updated_at"]),
-            repository=f"{owner}/{name}",
-            issue=int(issue),
-        )
+def person(data: Mapping[str, Any]) -> TrackerUser:
+    return TrackerUser(id=int(data["id"]), login=str(data["login"]), is_bot=_is_bot(data))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitHubUser:
-    """An account on GitHub: the number is the person, the login only their present name."""
-
-    id: int
-    login: str
-    is_bot: bool
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        return cls(id=int(data["id"]), login=str(data["login"]), is_bot=_is_bot(data))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
-    number: int
-    title: str
-    body: str
-    author: str
-    labels: tuple[str, ...]
-    state: str
-    url: str = ""
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        return cls(
-            number=int(data["number"]),
-            title=data["title"],
-            body=data["body"] or "",
-            author=_login(data["user"]),
-            labels=tuple(label["name"] for label in data["labels"]),
-            state=data["state"],
-            url=data["html_url"],
-        )
+def issue(data: Mapping[str, Any]) -> Issue:
+    return Issue(
+        number=int(data["number"]),
+        title=data["title"],
+        body=data["body"] or "",
+        author=_login(data["user"]),
+        labels=tuple(label["name"] for label in data["labels"]),
+        state=data["state"],
+        url=data["html_url"],
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """Comments made or changed since a moment, oldest change first, and what to ask next with."""
+def event_at(data: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(data["created_at"])
 
-    comments: tuple[Comment, ...]
-    etag: str
+
+def signals(rows: Iterable[Mapping[str, Any]], at: Place | str) -> list[Signal]:
+    """The labels and assignments among events: of one issue, or of a repository that names each."""
+    return [
+        _signal(row, at)
+        for row in rows
+        # An issue that was deleted is not named any more.
+        if row["event"] in _SIGNALS and (isinstance(at, Place) or row["issue"])
+    ]
+
+
+def _signal(data: Mapping[str, Any], at: Place | str) -> Signal:
+    kind = _SIGNALS[data["event"]]
+    is_label = kind is SignalKind.LABEL
+    # Of an assignment the actor is whom it is assigned to.
+    author = data["actor"] if is_label else data.get("assigner")
+    return Signal(
+        id=int(data["id"]),
+        kind=kind,
+        name=str(data["label"]["name"]) if is_label else _login(data["assignee"]),
+        author=_login(author),
+        author_id=int(author["id"]) if author else None,
+        is_bot=_is_bot(author),
+        at=event_at(data),
+        place=Place(repository=at, issue=int(data["issue"]["number"]))
+        if isinstance(at, str)
+        else at,
+    )
 
 
 def _login(user: Mapping[str, Any] | None) -> str:

@@ -10,11 +10,13 @@ _FIRST_PROCESS = Path("/proc/1/cmdline")
 # Commands that decide, or that make somebody who could; with a word: only when that is there too.
 REFUSED: dict[str, tuple[str, ...]] = {
     "answer": (),
+    "ask": (),
     "backup": (),
     "batch": ("answer",),
     "cancel": (),
     "delegate": (),
     "hook": ("connect", "install", "remove"),
+    "init": (),
     "import": (),
     "login-link": (),
     "notify": (),

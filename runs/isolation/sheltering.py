@@ -3,7 +3,7 @@
 import logging
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -38,7 +38,12 @@ class Isolation:
 
 
 def prefix(
-    isolation: Isolation, *, folder: Path, kept: Iterable[Path] = (), door: Path | None = None
+    isolation: Isolation,
+    *,
+    folder: Path,
+    kept: Iterable[Path] = (),
+    reads_only: bool = False,
+    door: Path | None = None,
 ) -> tuple[str, ...]:
     """What goes before a command; nothing where it goes without, Unavailable where it must not."""
     if isolation.mode == "off":
@@ -50,13 +55,23 @@ def prefix(
             raise
         _warn_once(str(error))
         return ()
-    return way(_view(isolation, folder, kept, door))
+    needed = (folder, *kept)
+    view = _view(isolation, folder, needed, door)
+    return way(replace(view, frozen=tuple(_frozen(needed))) if reads_only else view)
 
 
-def _view(isolation: Isolation, folder: Path, kept: Iterable[Path], door: Path | None) -> View:
+def _frozen(needed: Iterable[Path]) -> Iterator[Path]:
+    """The folders that can be read only; an agent still writes to its home and to /tmp."""
+    own = [place.resolve() for place in (_home(), Path(tempfile.gettempdir()))]
+    for path in _outermost(folder.resolve() for folder in needed if folder.is_dir()):
+        if not any(place == path or path in place.parents for place in own):
+            yield path
+
+
+def _view(isolation: Isolation, folder: Path, needed: Iterable[Path], door: Path | None) -> View:
     hidden = isolation.hidden
     # Also the account's own folders, which agents need, should they lie in the data directory.
-    wanted = (folder, *kept, _home(), Path(tempfile.gettempdir()))
+    wanted = (*needed, _home(), Path(tempfile.gettempdir()))
     return View(
         hidden=hidden,
         blanked=tuple(_blanked(isolation)),

@@ -6,6 +6,7 @@ The words:
 
     hide DIR    is an empty folder that cannot be written to
     blank FILE  is an empty file
+    freeze DIR  can be read, and not written to
     keep PATH   is there all the same, although it lies in a hidden folder
     stand DIR   is where the command begins
     own IDS     `all` for root, else `UID:GID`: whom the command belongs to, without the right to
@@ -23,6 +24,8 @@ import sys
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC = 32, 4096, 16384
+# nosuid, nodev, noexec, noatime, nodiratime, relatime: as statvfs tells and as mount takes them.
+_LASTING = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 2097152}
 MNT_DETACH = 2
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
@@ -30,7 +33,7 @@ SIGKILL = 9
 # What root could write to make the kernel start a program outside.
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 
-_WORDS = ("hide", "blank", "keep", "stand", "own", "hidden", "kept", "door")
+_WORDS = ("hide", "blank", "freeze", "keep", "stand", "own", "hidden", "kept", "door")
 
 _Plan = dict[str, list[str]]
 
@@ -71,6 +74,12 @@ def _hide(plan: _Plan) -> None:
         _make_place(path, file)
         _mount(f"/proc/self/fd/{file}", path, MS_BIND | MS_REC)
         os.close(file)
+    for path in plan["freeze"]:
+        _mount(path, path, MS_BIND | MS_REC)
+        # What the mount beneath forbids has to stay forbidden, or the kernel refuses.
+        there = os.statvfs(path).f_flag
+        lasting = sum(flag for told, flag in _LASTING.items() if there & told)
+        _mount(path, path, MS_REMOUNT | MS_BIND | MS_RDONLY | lasting)
     for path in plan["blank"]:
         _mount(os.devnull, path, MS_BIND)
     for path in plan["hide"]:

@@ -25,6 +25,7 @@ class View:
     hidden: tuple[Path, ...]
     blanked: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
+    frozen: tuple[Path, ...] = ()  # can be read, and not written to
     folder: Path  # where it begins
     door: Path | None = None
 
@@ -40,6 +41,8 @@ def bubblewrap(view: View) -> tuple[str, ...]:
     words += _each("--tmpfs", view.hidden)
     for path in view.kept:
         words += ["--dev-bind", str(path), str(path)]
+    for path in view.frozen:
+        words += ["--ro-bind", str(path), str(path)]
     for path in view.blanked:
         words += ["--ro-bind", os.devnull, str(path)]
     words += [*_each("--remount-ro", view.hidden), "--chdir", str(view.folder), "--"]
@@ -57,6 +60,7 @@ def namespaces(view: View) -> tuple[str, ...]:
         words = ["--user", "--map-root-user", *words]
         own = f"{os.geteuid()}:{os.getegid()}"
     plan = (*_each("hide", view.hidden), *_each("keep", view.kept), *_each("blank", view.blanked))
+    plan += tuple(_each("freeze", view.frozen))
     return (
         _found("unshare"),
         *words,

@@ -1,1 +1,1 @@
-"""The job queue in the site's database, and the machines that take from it; not what jobs do."""
+"""The job queue, what is asked of its engine, the machines that take from it; not what jobs do."""

@@ -15,6 +15,7 @@ class Matter(StrEnum):
     """What machines have to agree about; the words are for everybody, without names."""
 
     KEYS = "Machines of this site use different keys, so they cannot read each other's jobs."
+    QUEUES = "Machines of this site use different queues, so they don't see each other's jobs."
     NAMES = "Two machines of this site have the same name."
     CLOCKS = "The clock of a machine is more than 2 s off."
     FOLDERS = "A machine does not have the folder of a project."
@@ -22,7 +23,41 @@ class Matter(StrEnum):
     @property
     def is_fatal(self) -> bool:
         """Whether a machine that disagrees may not start."""
-        return self in (Matter.KEYS, Matter.NAMES)
+        return self in (Matter.KEYS, Matter.QUEUES, Matter.NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """What has to be the same on every machine, by its column."""
+
+    about: Matter
+    column: str
+    called: str
+    consequence: str
+    repair: str
+
+    def of(self, host: SiteHost) -> str:
+        return str(getattr(host, self.column))
+
+
+_COPY = (
+    "Copy the file {} of one data directory to all others, or set the same {} everywhere,"
+    " and restart."
+)
+_SAME = (
+    _Same(
+        *(Matter.KEYS, "secret_key", "secret keys", "they can't read each other's jobs"),
+        _COPY.format("secret_key", "FABER_SECRET_KEY"),
+    ),
+    _Same(
+        *(Matter.KEYS, "audit_key", "audit keys", "the record cannot be verified"),
+        _COPY.format("audit_key", "FABER_AUDIT_KEY"),
+    ),
+    _Same(
+        *(Matter.QUEUES, "queue", "queues", "they don't see each other's jobs"),
+        "Set the same FABER_QUEUE and FABER_CELERY_BROKER_URL everywhere, and restart.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,34 +82,24 @@ def disagreements(own: SiteHost | None = None) -> list[Disagreement]:
         return []
     own, living = own or register.this_machine(), register.living()
     hosts = [own, *(host for host in living if not register.is_this(host))]
-    return [*_keys(own, living), *_names(hosts), *_clocks(hosts), *_folders(hosts)]
+    return [*_settings(own, living), *_names(hosts), *_clocks(hosts), *_folders(hosts)]
 
 
-def _keys(own: SiteHost, living: Sequence[SiteHost]) -> Iterator[Disagreement]:
+def _settings(own: SiteHost, living: Sequence[SiteHost]) -> Iterator[Disagreement]:
     """Those of a command may differ even from those of a worker on the same machine."""
-    kinds = (
-        (
-            "secret keys",
-            "secret_key",
-            "FABER_SECRET_KEY",
-            "they can't read each other's jobs",
-        ),
-        ("audit keys", "audit_key", "FABER_AUDIT_KEY", "the record cannot be verified"),
-    )
-    for called, field, variable, consequence in kinds:
+    for same in _SAME:
         named = defaultdict(list)
         for host in living:
-            if not (register.is_this(host) and getattr(host, field) == getattr(own, field)):
-                named[getattr(host, field)].append(host.name)
-        named[getattr(own, field)].append(f"{own.name} (this process)")
+            if not (register.is_this(host) and same.of(host) == same.of(own)):
+                named[same.of(host)].append(host.name)
+        named[same.of(own)].append(f"{own.name} (this process)")
         if len(named) > 1:
             groups = sorted(", ".join(names) for names in named.values())
             yield Disagreement(
-                about=Matter.KEYS,
-                what=f"The machines of this site use different {called}",
-                cause=f"{' and '.join(groups)} differ, so {consequence}",
-                repair=f"Copy the file {field} of one data directory to all others, "
-                f"or set the same {variable} everywhere, and restart.",
+                about=same.about,
+                what=f"The machines of this site use different {same.called}",
+                cause=f"{' and '.join(groups)} differ, so {same.consequence}",
+                repair=same.repair,
                 hosts=(own, *living),
             )
 

@@ -28,6 +28,7 @@ def this_machine(*, works: bool = False) -> SiteHost:
         name=machine.name(),
         secret_key=machine.key_mark(settings.SECRET_KEY),
         audit_key=machine.key_mark(settings.FABER_AUDIT_KEY),
+        queue=settings.FABER_QUEUE,
         clock_ahead=_clock_ahead(),
         lacks=known.lacks,
         labels=sorted(settings.FABER_WORKER_LABELS),
@@ -44,7 +45,8 @@ def tell(own: SiteHost) -> None:
         update_conflicts=True,
         unique_fields=["identity", "name"],
         update_fields=[
-            *("secret_key", "audit_key", "clock_ahead", "lacks", "labels", "seen_at", "worked_at")
+            *("secret_key", "audit_key", "queue", "clock_ahead"),
+            *("lacks", "labels", "seen_at", "worked_at"),
         ],
     )
 

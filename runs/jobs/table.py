@@ -17,11 +17,12 @@ class Job(StrEnum):
     GIVE_TURNS = "runs.engine.turns.give"
     TIDY_WORKTREE = "runs.workspaces.worktrees.tidy"
     TAKE_EFFECT = "feedback.requests.answers.take_effect"
+    ANSWER_INQUIRY = "feedback.requests.inquiries.answering.answer"
     KEEP_TIME = "feedback.requests.deadlines.acting.act"
-    DELIVER = "feedback.channels.github.delivery.deliver"
-    READ_WEBHOOKS = "feedback.channels.github.webhook.read_new"
-    ACT_ON_COMMENT = "feedback.channels.github.inbound.act_on"
-    POLL = "feedback.channels.github.polling.poll"
+    DELIVER = "feedback.channels.trackers.delivery.deliver"
+    READ_WEBHOOKS = "feedback.channels.trackers.webhooks.read_new"
+    ACT_ON_COMMENT = "feedback.channels.trackers.inbound.act_on"
+    POLL = "feedback.channels.trackers.polling.poll"
     CALL_BACK = "feedback.channels.callbacks.calls.call"
     SEND_WEBHOOKS = "feedback.channels.webhooks.sending.send_due"
     ADDRESS_NOTICES = "feedback.channels.notices.addressing.address"
@@ -32,6 +33,10 @@ class Job(StrEnum):
     @property
     def module(self) -> str:
         return self.rpartition(".")[0]
+
+    @property
+    def function(self) -> str:
+        return self.rpartition(".")[2]
 
     @property
     def queue(self) -> "Queue":
@@ -84,6 +89,7 @@ class Lane(StrEnum):
 _QUEUES = {
     Job.BEAT: Queue.STEPS,
     Job.ADVANCE_RUN: Queue.STEPS,
+    Job.ANSWER_INQUIRY: Queue.STEPS,
     Job.TIDY_WORKTREE: Queue.STEPS,  # a large folder takes long, and nobody waits for it
     Job.CLEAN_UP: Queue.STEPS,
     # What somebody has said takes effect before anything is told or looked for outside.

@@ -5,6 +5,7 @@ from runs.models.access import (
     BrowserSession,
     Dismissal,
     GitHubLink,
+    GivenRole,
     IdempotencyKey,
     StandIn,
 )
@@ -12,7 +13,7 @@ from runs.models.audit import AuditEntry, AuditKind
 from runs.models.hosts import SiteHost, Upkeep
 from runs.models.naming import choices
 from runs.models.packages import CodePart, ContextPackage, ContextPart
-from runs.models.projects import DEMO, ROUND_ROBIN, Batch, Project, owners_of
+from runs.models.projects import DEMO, ROUND_ROBIN, Batch, Project, owners_of, tracked_at
 from runs.models.record import Artifact, CodeSnapshot, Event
 from runs.models.run import Run
 from runs.models.steps import OutputPart, StepAttempt, StepOutput, WorkerBeat
@@ -33,6 +34,7 @@ __all__ = [
     "Dismissal",
     "Event",
     "GitHubLink",
+    "GivenRole",
     "IdempotencyKey",
     "OutputPart",
     "Project",
@@ -45,4 +47,5 @@ __all__ = [
     "WorkerBeat",
     "choices",
     "owners_of",
+    "tracked_at",
 ]

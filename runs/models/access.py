@@ -6,9 +6,10 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from runs.domain.values.actors import Scope
+from runs.domain.values.actors import Role, Scope
 from runs.models.naming import choices
 from runs.models.projects import Project
+from runs.trackers import Tracker
 
 
 class AccessToken(models.Model):
@@ -36,9 +37,15 @@ class AccessToken(models.Model):
 
 
 class GitHubLink(models.Model):
-    """A GitHub account that is a person's, by the number that stays when its login changes."""
+    """An account on a tracker that is a person's, by the number that stays when its login changes.
 
-    number = models.BigIntegerField(unique=True)
+    The version before knew GitHub alone, and writes no tracker.
+    """
+
+    tracker = models.CharField(
+        max_length=10, default=Tracker.GITHUB.value, db_default=Tracker.GITHUB.value
+    )
+    number = models.BigIntegerField()
     login = models.CharField(max_length=100)  # as it was then
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="github_links"
@@ -47,9 +54,26 @@ class GitHubLink(models.Model):
 
     class Meta:
         ordering = ["login"]
+        constraints = [
+            models.UniqueConstraint(fields=["number", "tracker"], name="tracker_login_linked_once")
+        ]
 
     def __str__(self) -> str:
         return self.login
+
+
+class GivenRole(models.Model):
+    """The role that somebody's groups gave them when they last signed in, and the one before."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    role = models.CharField(max_length=20, choices=choices(Role))
+    own_role = models.CharField(max_length=20, choices=choices(Role), blank=True, db_default="")
+    at = models.DateTimeField(default=timezone.now, db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.role} for {self.user}"
 
 
 class StandIn(models.Model):

@@ -10,6 +10,8 @@ class AuditKind(models.TextChoices):
     REFUSAL = "refusal"
     SIGN_IN = "sign_in"
     RULE = "rule"
+    INQUIRY = "inquiry"  # a reviewer asked the agent
+    REPLY = "reply"  # what the agent said
     # What decisions rest on; nobody lists these, `audit verify` reads them.
     RUN = "run"
     QUESTION = "question"

@@ -12,6 +12,7 @@ class SiteHost(models.Model):
     # Marks of its keys: equal for equal keys, and of no other use.
     secret_key = models.CharField(max_length=12, db_default="")
     audit_key = models.CharField(max_length=12, db_default="")
+    queue = models.CharField(max_length=12, db_default="database")  # the engine of its jobs
     clock_ahead = models.FloatField(db_default=0.0)  # seconds, of the database's clock
     lacks = models.JSONField(default=list, db_default=[])  # folders that are not there
     labels = models.JSONField(default=list, db_default=[])  # what its workers are said to have

@@ -35,7 +35,8 @@ class ContextPackage(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="packages")
     attempt = models.OneToOneField(StepAttempt, on_delete=models.CASCADE, related_name="package")
     digest = models.CharField(max_length=64)  # of everything but how long gathering took
-    manifest = models.JSONField()
+    manifest = models.JSONField(default=dict)  # its large parts; all of it in earlier releases
+    content = models.BinaryField(null=True, blank=True)  # see `runs.context.packing`
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -3,7 +3,7 @@
 So a data directory that is copied or moved as a whole finds everything inside it again.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -19,7 +19,7 @@ def stored(place: Path) -> str:
 
 def found(kept: str) -> Path:
     """The full path of what a row keeps."""
-    return _data() / kept
+    return _joined(_data(), kept)
 
 
 def own_place(project: str) -> Path:
@@ -30,6 +30,11 @@ def own_place(project: str) -> Path:
 
 def _data() -> Path:
     return _resolved(settings.FABER_DATA_DIR)
+
+
+@lru_cache(maxsize=200)
+def _joined(data: Path, kept: str) -> Path:
+    return data / kept
 
 
 @cache

@@ -4,12 +4,14 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.timezone import now
 
 from runs.domain.values.members import EVERYONE, MEMBERS
 from runs.domain.values.moments.business_hours import BusinessHours, read_hours
 from runs.models import places
+from runs.trackers import Tracker, names_of
 
 ROUND_ROBIN = "round-robin"
 DEMO = "faber/demo"  # the project that demos count for
@@ -31,10 +33,22 @@ class Project(models.Model):
         db_default=EVERYONE,
     )
     members = models.JSONField(default=list, db_default=[], blank=True)  # as NAME:ROLE
+    # Where its issues are: on the only tracker that is set up, and under the project's own name.
+    tracker = models.CharField(
+        max_length=10,
+        choices=[("", "The one that is set up"), *((each.value, each.label) for each in Tracker)],
+        blank=True,
+        default="",
+        db_default="",
+    )
+    repository = models.CharField(max_length=200, blank=True, default="", db_default="")
     # What is told on the project's issues besides the requests, and who may command there.
     tells_runs = models.BooleanField("comment when a run starts and ends", default=False)
     labels_issues = models.BooleanField("label issues that wait for a decision", default=False)
-    github_allow = models.JSONField("GitHub logins that may command", default=list, blank=True)
+    github_allow = models.JSONField("logins that may command", default=list, blank=True)
+    # What an issue starts: by a comment or an assignment, and by this label.
+    start_workflow = models.CharField(max_length=120, blank=True, default="", db_default="")
+    start_label = models.CharField(max_length=100, blank=True, default="", db_default="")
     # Where people are told of its requests, besides the site's; sealed, as each is a secret.
     notify = models.JSONField(default=list, db_default=[], blank=True, editable=False)
     # Counts the secrets made for forwarding comments; 0: there is none.
@@ -84,12 +98,23 @@ class Project(models.Model):
         return read_hours(self.business_hours, self.timezone)
 
     @property
+    def tracked_as(self) -> str:
+        """What the tracker calls its repository."""
+        return self.repository or self.name
+
+    @property
     def folder(self) -> Path | None:
         """Where its code lies on this machine, if it does."""
         return places.found(self.workspace) if self.workspace else None
 
     def is_at(self, folder: Path) -> bool:
         return self.folder is not None and self.folder.resolve() == folder.resolve()
+
+
+def tracked_at(tracker: Tracker, repository: str) -> QuerySet[Project]:
+    """The projects whose issues are there."""
+    here = Q(repository="", name__iexact=repository) | Q(repository__iexact=repository)
+    return Project.objects.filter(here, tracker__in=names_of(tracker)).order_by("pk")
 
 
 def owners_of(folder: Path) -> list[Project]:

@@ -11,12 +11,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.domain.planning import titles
+from runs.domain.planning.budgets import WHOLE_RUN
 from runs.domain.planning.planner import Facts
 from runs.domain.values.errors import Pruned
 from runs.domain.values.phases import Phase
 from runs.domain.values.status import RunStatus
 from runs.domain.values.text import one_line
-from runs.domain.workflow.definition import AutonomyLevel
+from runs.domain.workflow.definition import AutonomyLevel, Budget
 from runs.domain.workflow.plan import Plan, Progress, Unit, digest_of
 from runs.models import places
 from runs.models.naming import choices
@@ -40,7 +41,9 @@ class Run(models.Model):
 
     uuid = models.UUIDField(default=uuids.uuid4, unique=True, editable=False)
     run_id = models.CharField(max_length=250, unique=True, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="runs")
+    project = models.ForeignKey(
+        Project, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )  # see `runs_by_project`
     batch = models.ForeignKey(
         Batch, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
@@ -77,6 +80,11 @@ class Run(models.Model):
     approvals = models.JSONField(default=dict, blank=True)  # gate → request that approved it
     retry_count = models.PositiveIntegerField(default=0)  # rounds of the evaluate loop
     warnings_total = models.PositiveIntegerField(default=0)
+    # What its agents say they cost, together, and the budgets that people raised, by their scope.
+    cost_usd = models.FloatField(null=True, blank=True)
+    input_tokens = models.BigIntegerField(null=True, blank=True)
+    output_tokens = models.BigIntegerField(null=True, blank=True)
+    budgets = models.JSONField(default=dict, blank=True, db_default={})
     artifacts = models.JSONField(default=dict, blank=True)
     error = models.TextField(blank=True)
 
@@ -99,6 +107,9 @@ class Run(models.Model):
     rerun_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns"
     )
+    # The step it begins at, all before that taken over, and the commit its worktree begins with.
+    forked_at = models.CharField(max_length=200, blank=True, default="", db_default="")
+    fork_commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     updated_at = models.DateTimeField(default=timezone.now)
     completed_at = models.DateTimeField(null=True, blank=True)
@@ -107,22 +118,19 @@ class Run(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         indexes = [
-            # Everything the list of runs is narrowed by, so that a search reads no plans.
+            # What the list of runs is narrowed by, each in the order of the list and with what is
+            # counted; texts are found by `runs.search`.
+            models.Index(fields=["status", "created_at", "project"], name="runs_by_status"),
+            models.Index(fields=["project", "created_at", "status"], name="runs_by_project"),
+            models.Index(fields=["workflow_id", "created_at", "status"], name="runs_by_workflow"),
+            models.Index(fields=["started_by", "created_at", "status"], name="runs_by_starter"),
+            models.Index(fields=["entered_phase", "created_at", "status"], name="runs_by_phase"),
+            models.Index(fields=["work_id", "project"], name="run_by_work_id"),
             models.Index(
-                fields=[
-                    "status",
-                    "created_at",
-                    "project",
-                    "workflow_id",
-                    "started_by",
-                    "entered_phase",
-                    "work_id",
-                    "run_id",
-                    "own_title",
-                ],
-                name="runs_listed",
+                fields=["project", "cost_usd", "input_tokens", "output_tokens"],
+                condition=Q(cost_usd__isnull=False) | Q(output_tokens__isnull=False),
+                name="runs_that_cost",
             ),
-            models.Index(fields=["project", "work_id"], name="run_by_work_id"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -193,6 +201,12 @@ class Run(models.Model):
             retry_count=self.retry_count,
             warnings_total=self.warnings_total,
         )
+
+    @property
+    def budget(self) -> Budget | None:
+        """What its agents may cost before it asks, as its workflow or people allow it."""
+        raised = self.budgets.get(WHOLE_RUN)
+        return Budget.model_validate(raised) if raised else self.frozen_plan.budget
 
     def check_kept(self) -> None:
         """Refuse what was there and was pruned."""

@@ -3,14 +3,24 @@
 What they read and write is what Django would; no signals are sent, nobody here listens.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from types import NoneType
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Model, QuerySet
+from django.db.models import (
+    BooleanField,
+    CharField,
+    FloatField,
+    ForeignKey,
+    IntegerField,
+    Model,
+    QuerySet,
+    TextField,
+)
 from django.db.models.query import get_related_populators
 
 # SQLite refuses a statement with too many values.
@@ -45,6 +55,15 @@ class Prepared(Generic[M]):
         """The rows of a query for values."""
         return list(self._made().rows(values))
 
+    def fetched(self, *values: object) -> list[tuple[object, ...]]:
+        """The rows as the database has them, which can be compared; see `objects`."""
+        return self._made().fetched(values)
+
+    def objects(self, fetched: Iterable[Sequence[object]]) -> list[M]:
+        """What `first` would give of each of these rows."""
+        compiled = self._made()
+        return [compiled.object_of(row) for row in compiled.converted(fetched)]
+
     def _made(self) -> "_Compiled":
         if self._compiled is None:
             self._compiled = _Compiled(self._build(*self._examples), self._examples, self._using)
@@ -76,9 +95,9 @@ class _Compiled:
             self._annotated: dict[str, int] = dict(self._compiler.annotation_col_map or {})
 
     def rows(self, values: tuple[object, ...]) -> Iterator[Sequence[Any]]:
-        if len(values) != len(self._places):
-            raise TypeError(f"{len(self._places)} values are asked for, {len(values)} given")
-        fetched = self._fetched(values)
+        return self.converted(self.fetched(values))
+
+    def converted(self, fetched: Iterable[Sequence[object]]) -> Iterator[Sequence[Any]]:
         if not self._converters:
             return iter(fetched)
         converted: Iterator[Sequence[Any]] = self._compiler.apply_converters(
@@ -99,7 +118,9 @@ class _Compiled:
             raise ValueError(f"{example!r} is no example: {self._parameters} hold it not just once")
         return self._parameters.index(example)
 
-    def _fetched(self, values: tuple[Any, ...]) -> list[tuple[object, ...]]:
+    def fetched(self, values: tuple[Any, ...]) -> list[tuple[object, ...]]:
+        if len(values) != len(self._places):
+            raise TypeError(f"{len(self._places)} values are asked for, {len(values)} given")
         parameters = list(self._parameters)
         for place, value in zip(self._places, values, strict=True):
             parameters[place] = self._adapted(value)
@@ -119,13 +140,17 @@ def insert(new: Model) -> None:
     """Write a new object as `save` does."""
     model = type(new)
     with _database().cursor() as cursor:
-        cursor.execute(f"{_insertion(model, 1)} RETURNING {_name(model._meta.pk)}", _row(new))
+        cursor.execute(
+            f"{_insertion(model, 1)} RETURNING {_name(model._meta.pk)}", _row(model, new)
+        )
         new.pk = cursor.fetchone()[0]
     new._state.adding, new._state.db = False, DEFAULT_DB_ALIAS
 
 
-def insert_all(model: type[Model], new: Sequence[Model]) -> int:
-    """Write new objects whose keys nobody asks for; how many there was room for.
+def insert_all(model: type[Model], new: Sequence[object]) -> int:
+    """Write new rows whose keys nobody asks for; how many there was room for.
+
+    They have an attribute for each column, and need not be objects of the model.
 
     One whose place is taken is left out: an error would end the transaction with all it holds.
     """
@@ -135,10 +160,29 @@ def insert_all(model: type[Model], new: Sequence[Model]) -> int:
         with _database().cursor() as cursor:
             cursor.execute(
                 f"{_insertion(model, len(some))} ON CONFLICT DO NOTHING",
-                [value for each in some for value in _row(each)],
+                [value for each in some for value in _row(model, each)],
             )
             written += cursor.rowcount
     return written
+
+
+def succeed(done: M, following: M, *, held: Mapping[str, object], changed: tuple[str, ...]) -> bool:
+    """Change some columns of a row and add the row that takes its place, in one statement.
+
+    False when the first was not as `held` says: then the caller takes the second back too.
+    """
+    model, database = type(done), _database()
+    with database.cursor() as cursor:
+        cursor.execute(
+            _succession(model, tuple(held), changed, database.vendor),
+            [done.pk, *_row(model, done), *_row(model, following), *_stored(model, held)],
+        )
+        keys = [key for (key,) in cursor.fetchall()]
+    if len(keys) != len((done, following)):
+        return False
+    following.pk = keys[1]
+    following._state.adding, following._state.db = False, DEFAULT_DB_ALIAS
+    return True
 
 
 def update(
@@ -176,22 +220,77 @@ def _change(model: type[Model], where: tuple[str, ...], names: tuple[str, ...]) 
 
 
 @cache
+def _succession(
+    model: type[Model], held: tuple[str, ...], changed: tuple[str, ...], vendor: str
+) -> str:
+    """The first row is there, so that it is changed; where it is not held any more it stays."""
+    field, key = model._meta.get_field, _name(model._meta.pk)
+    names = ", ".join(map(_name, _fields(model)))
+    row = ", ".join(["%s"] * len(_fields(model)))
+    fresh = "NULL" if vendor == "sqlite" else "DEFAULT"
+    values = ", ".join(f"{_name(field(each))} = excluded.{_name(field(each))}" for each in changed)
+    still = " AND ".join(f"{_table(model)}.{_name(field(each))} = %s" for each in held)
+    return (
+        f"INSERT INTO {_table(model)} ({key}, {names}) "  # noqa: S608  names of ours
+        f"VALUES (%s, {row}), ({fresh}, {row}) "
+        f"ON CONFLICT ({key}) DO UPDATE SET {values} WHERE {still} RETURNING {key}"
+    )
+
+
+@cache
 def _fields(model: type[Model]) -> list[Any]:
     """All columns but the key, which the database gives."""
     return [field for field in model._meta.concrete_fields if not field.primary_key]
 
 
-def _row(new: Model) -> list[Any]:
+def _row(model: type[Model], new: object) -> list[Any]:
+    values = [getattr(new, name) for name in _columns(model)]
     database = _database()
     return [
-        field.get_db_prep_save(field.pre_save(new, True), database) for field in _fields(type(new))
+        value if type(value) in plain else field.get_db_prep_save(value, database)
+        for value, (field, plain) in zip(values, _preparation(model), strict=True)
     ]
+
+
+@cache
+def _columns(model: type[Model]) -> tuple[str, ...]:
+    return tuple(field.attname for field in _fields(model))
+
+
+_PLAIN: tuple[tuple[type[Any], frozenset[type]], ...] = (
+    (CharField, frozenset({str, NoneType})),
+    (TextField, frozenset({str, NoneType})),
+    (BooleanField, frozenset({bool, NoneType})),
+    (FloatField, frozenset({float, NoneType})),
+    (IntegerField, frozenset({int, NoneType})),
+    (ForeignKey, frozenset({int, NoneType})),
+)
+
+
+@cache
+def _preparation(model: type[Model]) -> tuple[tuple[Any, frozenset[type]], ...]:
+    """Each field, with the types of values that it would hand on to the database as they are."""
+    return tuple((field, _plain_for(field)) for field in _fields(model))
+
+
+def _plain_for(field: Any) -> frozenset[type]:
+    return next((types for kind, types in _PLAIN if isinstance(field, kind)), frozenset())
 
 
 def _stored(model: type[Model], values: Mapping[str, object]) -> list[Any]:
     database = _database()
     field: Any = model._meta.get_field  # of a column of its own, never of a relation to it
-    return [field(name).get_db_prep_save(value, database) for name, value in values.items()]
+    return [
+        value
+        if type(value) in _plain_at(model, name)
+        else field(name).get_db_prep_save(value, database)
+        for name, value in values.items()
+    ]
+
+
+@cache
+def _plain_at(model: type[Model], name: str) -> frozenset[type]:
+    return _plain_for(model._meta.get_field(name))
 
 
 def _database() -> BaseDatabaseWrapper:

@@ -1,5 +1,9 @@
 """Executions of steps: who has one, what came of it, what it printed."""
 
+import lzma
+import zlib
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -49,7 +53,15 @@ class StepAttempt(models.Model):
     progress = models.TextField(blank=True)  # written by workers of the release before only
     session = models.CharField(max_length=200, blank=True)  # in which an agent can be asked on
     usage = models.JSONField(null=True, blank=True)  # what an agent says it cost
+    # The same for sums, of those who told it.
+    cost_usd = models.FloatField(null=True, blank=True)
+    input_tokens = models.BigIntegerField(null=True, blank=True)
+    output_tokens = models.BigIntegerField(null=True, blank=True)
     handed_in = models.JSONField(null=True, blank=True)  # from outside, evidence not looked for
+    left_at = models.JSONField(null=True, blank=True)  # the worktree's commit, what is not in it
+    taken_over_from = models.CharField(
+        max_length=250, blank=True, default="", db_default=""
+    )  # the run it was executed in
     baseline = models.JSONField(null=True, blank=True)  # what evidence is measured against
     evidence = models.JSONField(default=list, blank=True)  # what was looked for when it ended
 
@@ -70,7 +82,21 @@ class StepAttempt(models.Model):
             ),
         ]
         # Not a partial one: SQLite would not use that for a status given as a parameter.
-        indexes = [models.Index(fields=["status", "lease_until"], name="open_attempts")]
+        indexes = [
+            models.Index(fields=["status", "lease_until"], name="open_attempts"),
+            # All that metrics tell of steps that ended.
+            models.Index(
+                fields=["status", "result", "started_at", "finished_at"],
+                condition=Q(finished_at__isnull=False),
+                name="attempts_by_outcome",
+            ),
+            # All that costs are summed from, so that no outcome is read for them.
+            models.Index(
+                fields=["finished_at", "run", "cost_usd", "input_tokens", "output_tokens"],
+                condition=Q(cost_usd__isnull=False) | Q(output_tokens__isnull=False),
+                name="attempts_that_cost",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.key} #{self.number}"
@@ -98,14 +124,51 @@ class StepAttempt(models.Model):
 
 
 class StepOutput(models.Model):
-    """Everything one attempt printed, as far as it was kept."""
+    """Everything one attempt printed, as far as it was kept; what is long is compressed."""
+
+    SHORT = 500  # characters; compressed it would hardly be shorter
+    LONG = 20_000  # from here on what comes again far behind is worth looking for
 
     attempt = models.OneToOneField(StepAttempt, on_delete=models.CASCADE, related_name="output")
     stdout = models.TextField(blank=True)
     stderr = models.TextField(blank=True)
+    packed_stdout = models.BinaryField(null=True)
+    packed_stderr = models.BinaryField(null=True)
 
     def __str__(self) -> str:
         return f"output of {self.attempt}"
+
+    @classmethod
+    def columns(cls, stdout: str, stderr: str) -> dict[str, str | bytes | None]:
+        """What a row has to hold of both."""
+        given = {"stdout": stdout, "stderr": stderr}
+        is_short = {name: len(text) < cls.SHORT for name, text in given.items()}
+        plain = {name: text if is_short[name] else "" for name, text in given.items()}
+        packed = {
+            f"packed_{name}": None if is_short[name] else cls._packed(text.encode())
+            for name, text in given.items()
+        }
+        return {**plain, **packed}
+
+    @classmethod
+    def of(cls, attempt: StepAttempt) -> Self | None:
+        return cls.objects.filter(attempt=attempt).first()
+
+    def text(self, stream: str) -> str:
+        """All of "stdout" or "stderr"."""
+        packed = getattr(self, f"packed_{stream}")
+        if packed is None:  # short, or from before outputs were compressed
+            return str(getattr(self, stream))
+        kept = bytes(packed)
+        unpack = lzma.decompress if kept.startswith(_XZ) else zlib.decompress
+        return unpack(kept).decode()
+
+    @classmethod
+    def _packed(cls, text: bytes) -> bytes:
+        return zlib.compress(text) if len(text) < cls.LONG else lzma.compress(text, preset=1)
+
+
+_XZ = b"\xfd7zXZ\x00"
 
 
 class OutputPart(models.Model):

@@ -20,8 +20,18 @@ def run_shape(run: Run) -> Json:
 
 def run_shapes(runs: Sequence[Run]) -> list[Json]:
     prefetch_related_objects(runs, "project", "batch")
-    asked, ended = asker().pending(runs), endings(runs)
-    return [_shape(run, asked.get(run.pk), ended.get(run.pk)) for run in runs]
+    asked, ended, repeated = asker().pending(runs), endings(runs), _repeated(runs)
+    return [
+        _shape(run, asked.get(run.pk), ended.get(run.pk))
+        | {"rerun_of": repeated.get(run.rerun_of_id or 0), "rerun_from": run.forked_at or None}
+        for run in runs
+    ]
+
+
+def _repeated(runs: Sequence[Run]) -> dict[int, str]:
+    """The ids of the runs that these repeat; a plan is not fetched for that."""
+    keys = [run.rerun_of_id for run in runs if run.rerun_of_id]
+    return dict(Run.objects.filter(pk__in=keys).values_list("pk", "run_id")) if keys else {}
 
 
 def _late_results(run: Run) -> list[Json]:
@@ -62,6 +72,10 @@ def _shape(run: Run, asked: PendingRequest | None, ending: Ending | None) -> Jso
         "error": run.error or None,
         "outcome": ending.outcome.value if ending else None,
         "ended_by": (ending.by or None) if ending else None,
+        "cost_usd": run.cost_usd,
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "budget": run.budget.model_dump() if run.budget else None,
         "pending_request": asked.request_id if asked else None,
         "due_at": timestamp(asked.due_at) if asked and asked.due_at else None,
         "url": run_url(run),

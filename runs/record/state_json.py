@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Max, Q
 
-from runs.domain.planning import event_texts, state
+from runs.domain.planning import event_texts, forks, state
 from runs.domain.values.events import ALIASES, EventType, spellings_of, timestamp
 from runs.domain.values.phases import Phase
+from runs.domain.values.plain_json import text_at
 from runs.domain.values.status import RunStatus
 from runs.models import Event, Run, StepAttempt
 from runs.models.statements import Prepared
@@ -46,7 +47,27 @@ _TOLD = Prepared(
 
 def read(run: Run) -> Records:
     told = [document for (document,) in _TOLD.rows(run.pk)]
-    return Records(run, told, asker().decisions(run))
+    return Records(run, told, decisions_of(run))
+
+
+def decisions_of(run: Run) -> list[Json]:
+    """Every decision of the run; of one that was forked also those it took over, marked."""
+    own, original = asker().decisions(run), run.rerun_of if run.forked_at else None
+    if original is None:
+        return own
+    plan = run.frozen_plan
+    behind = {unit.key for unit in plan.units[: forks.point(plan, run.forked_at)]}
+    taken: list[Json] = [
+        {"taken_over_from": original.run_id, **decision}
+        for decision in decisions_of(original)
+        if decision["response"] and _asked_at(decision) in behind
+    ]
+    return [*taken, *own]
+
+
+def _asked_at(decision: Json) -> str:
+    phase, step = (text_at(decision, "resume_point", key) for key in ("phase", "step"))
+    return f"{phase}:{step}"
 
 
 def read_for_step(run: Run) -> Records:
@@ -59,7 +80,7 @@ def read_for_step(run: Run) -> Records:
     latest = counting.annotate(latest=Max("number")).values_list("latest", flat=True)
     wanted = Q(number__gt=run.last_event_id - LAST_EVENTS) | Q(type__in=_ERRORS)
     kept = told.filter(wanted | Q(number__in=list(latest.order_by()))).order_by("number")
-    return Records(run, list(kept.values_list("document", flat=True)), asker().decisions(run))
+    return Records(run, list(kept.values_list("document", flat=True)), decisions_of(run))
 
 
 def phases_of(run: Run) -> dict[Phase, state.PhaseState]:
@@ -125,6 +146,7 @@ def _history(decision: Json) -> Json:
     history: Json = {
         "request_id": decision["request_id"],
         "request_type": decision["type"],
+        **{key: decision[key] for key in ("taken_over_from",) if key in decision},
         **{
             k: given.get(k) for k in ("response", "action", "comment", "provided_by", "received_at")
         },

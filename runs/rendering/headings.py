@@ -1,6 +1,5 @@
 """Anchors of headings, named as GitHub names them so that links written for it work here."""
 
-import re
 from html import unescape
 from xml.etree.ElementTree import Element
 
@@ -10,9 +9,9 @@ from markdown.treeprocessors import Treeprocessor
 
 from runs.rendering.document import TocEntry
 from runs.rendering.sanitising import ID_PREFIX
+from runs.rendering.slugs import Slugs
 
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
 class Headings(Treeprocessor):
@@ -21,7 +20,7 @@ class Headings(Treeprocessor):
     def __init__(self, md: Markdown, toc: list[TocEntry]) -> None:
         super().__init__(md)
         self._toc = toc
-        self._used: dict[str, int] = {}
+        self._slugs = Slugs()
 
     def run(self, root: Element) -> None:
         for element in root.iter():
@@ -32,14 +31,6 @@ class Headings(Treeprocessor):
         title = unescape(strip_tags(render_inner_html(heading, self.md)))
         if not title:
             return
-        slug = self._unique(_NOT_IN_SLUG.sub("", title.lower()).replace(" ", "-"))
+        slug = self._slugs.take(title)
         heading.set("id", slug)
         self._toc.append(TocEntry(_LEVELS[heading.tag], title, ID_PREFIX + slug))
-
-    def _unique(self, slug: str) -> str:
-        name = slug
-        while name in self._used:
-            self._used[slug] += 1
-            name = f"{slug}-{self._used[slug]}"
-        self._used[name] = 0
-        return name

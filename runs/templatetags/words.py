@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 
 from runs.domain.values.actors import Source
 from runs.domain.values.questions import FeedbackType, ItemKind
+from runs.domain.values.text import quoted_line
 
 register = template.Library()
 
@@ -94,6 +95,11 @@ def did(answer: Any) -> str:
     if answer.is_text:
         return "Answered"
     return _DONE.get(answer.response) or f"Chose {plain(answer.response)[:60]} for"
+
+
+@register.filter
+def quoted(text: str, most: int) -> str:
+    return quoted_line(text, most)
 
 
 @register.filter

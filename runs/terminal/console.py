@@ -29,7 +29,6 @@ from runs.domain.values.errors import (
     Refused,
 )
 from runs.domain.values.status import RunStatus
-from runs.engine.find import find_run
 from runs.isolation import inside
 from runs.models import migrate
 from runs.terminal import identity, pager
@@ -94,6 +93,8 @@ class FaberCommand(BaseCommand):
         """Do the command's work."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        # Whole names only: `--force` would pass for the hidden `--force-color`, and do nothing.
+        kwargs = {"allow_abbrev": False, **kwargs}
         parser = super().create_parser(prog_name, subcommand.replace("_", "-"), **kwargs)
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         return parser
@@ -176,6 +177,8 @@ def has_site() -> bool:
 
 def _run_named(reference: str) -> str:
     """The id of the run that a command is about, as far as there is one."""
+    from runs.engine.find import find_run  # noqa: PLC0415  the engine; only a refusal needs it
+
     try:
         return find_run(reference, seen_by=None).run_id if reference else ""
     except FaberError:

@@ -65,11 +65,12 @@ def columns(header: Sequence[str], rows: Iterable[Sequence[object]], *, colour: 
 
 def card(title: str, fields: Iterable[tuple[str, object]]) -> str:
     """A title, and under it what is known; what is empty is left out."""
+    known = [(label, text) for label, value in fields if (text := clean(value or ""))]
+    width = max([_LABEL, *(len(label) + 2 for label, _ in known)])
     lines = [title]
-    for label, value in fields:
-        first, *more = clean(value or "").split("\n")
-        if first or more:
-            lines += [f"  {label:<{_LABEL}}{first}", *(" " * (_LABEL + 2) + line for line in more)]
+    for label, text in known:
+        first, *more = text.split("\n")
+        lines += [f"  {label:<{width}}{first}", *(" " * (width + 2) + line for line in more)]
     return "\n".join(lines)
 
 
@@ -94,6 +95,7 @@ def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
             ("Workflow", run["workflow_id"]),
             ("Step", step_of(run)),
             ("Progress", f"{progress['done']} of {progress['total']} steps"),
+            ("Taken over", taken_over_of(run)),
             ("Queued", waits),
             ("Request", run["pending_request"]),
             ("Outcome", ended_of(run)),
@@ -105,6 +107,11 @@ def run_card(run: Mapping[str, Any], *, waits: str = "") -> str:
             ("URL", run["url"]),
         ],
     )
+
+
+def taken_over_of(run: Mapping[str, Any]) -> str:
+    source, step = run["rerun_of"], run["rerun_from"]
+    return f"everything before {step} from {source}" if step else ""
 
 
 def _decided(run: Mapping[str, Any]) -> str:

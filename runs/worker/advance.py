@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 from django.conf import settings
+from django.utils import timezone
 
 from runs import context, engine
-from runs.context import briefing, store
+from runs.context import briefing
 from runs.domain.planning import gates, titles
 from runs.domain.responses import results
 from runs.domain.responses.results import Result, ResultStatus
@@ -22,7 +23,7 @@ from runs.domain.workflow.definition import Step
 from runs.domain.workflow.evidence import filled
 from runs.domain.workflow.placeholders import as_text, fill_arguments, fill_text
 from runs.domain.workflow.plan import Unit
-from runs.engine import Claim, new_run
+from runs.engine import Claim
 from runs.engine.concealing import concealed
 from runs.engine.files import artifacts, pictures
 from runs.executors import Order, Outcome, Rules, Watcher, execute
@@ -31,11 +32,12 @@ from runs.jobs import draining, log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt, machine, places
 from runs.models.statements import update
-from runs.record import state_json
+from runs.telemetry import telling
 from runs.worker import evidence, placing, settling
 from runs.worker.handed_in import HandedIn
 from runs.worker.lease import Lease
-from runs.workspaces import edited, hidden, worktrees
+from runs.worker.packages import Packages, known_to, unfit
+from runs.workspaces import edited, forked, hidden, worktrees
 
 Json = dict[str, object]
 
@@ -91,7 +93,7 @@ def advance_run(run_pk: int) -> None:
 def drive(claim: Claim | None, observer: Observer | None = None) -> None:
     """Execute and settle until there is nothing for this worker to do."""
     watching = observer or Nobody()
-    memory = context.Memory()
+    packages = Packages()
     while claim:
         try:
             place = placing.look(claim)
@@ -104,17 +106,17 @@ def drive(claim: Claim | None, observer: Observer | None = None) -> None:
         watching.step_begins(claim)
         # Gathering the context may take as long as a lease lasts, and so may settling.
         with Lease(claim, watching.line) as lease:
-            following = _done(claim, place, lease, memory)
+            following = _done(claim, place, lease, packages)
         watching.step_ends(claim)
         claim = following
 
 
 def _done(
-    claim: Claim, place: placing.Nowhere | None, lease: Lease, memory: context.Memory
+    claim: Claim, place: placing.Nowhere | None, lease: Lease, packages: Packages
 ) -> Claim | None:
     """Execute and settle one step; whoever cannot begin gives it back."""
     try:
-        prepared = _prepared(claim, place, lease, memory)
+        prepared = _prepared(claim, place, lease, packages)
     except settling.OUT_OF_REACH:
         settling.give_back(claim.attempt.worker)
         return None
@@ -123,19 +125,20 @@ def _done(
         # Ended here before somebody else could begin; it may be that nobody has.
         settling.give_back(claim.attempt.worker)
         return None
-    return settling.settle(claim, engine.settlement(claim, outcome, found, asks=asks))
+    settlement = engine.settlement(claim, outcome, found, asks=asks)
+    following = settling.settle(claim, settlement, packages.ahead)
+    telling.step_ended(claim.run, claim.attempt, outcome)
+    return following
 
 
-def briefing_of(claim: Claim, memory: context.Memory | None = None) -> Json | Hindrance:
+def briefing_of(claim: Claim, packages: Packages | None = None) -> Json | Hindrance:
     """What the executor of a step is told, or why there is nothing to tell; kept either way."""
     if hindered := _without_folder(claim):
         return hindered
-    if unfit := _unfit(claim.unit.step, _known(claim)):
-        refused = results.failure("Could not fill in the step's arguments.", errors=unfit)
+    if lacking := unfit(claim):
+        refused = results.failure("Could not fill in the step's arguments.", errors=lacking)
         return Hindrance(outcome=Outcome(result=refused))
-    known = state_json.read_for_step(claim.run)
-    package = context.reconstitute(known, attempt=claim.attempt, memory=memory)
-    store.store(claim.attempt, package)
+    package = (packages or Packages()).package_of(claim)
     _call_by_issue(claim.run, given(package, "issue", dict))
     if trouble := context.trouble_in(package):
         question = gates.on_context(claim.unit, trouble.source, trouble.message)
@@ -151,20 +154,13 @@ def _call_by_issue(run: Run, issue: Json) -> None:
         update(Run, {"id": run.pk}, {"own_title": title})
 
 
-def _unfit(step: Step, known: Json) -> tuple[str, ...]:
-    """Why the step cannot be executed with what is known."""
-    _, missing = fill_arguments(step.arguments, known)
-    words = (why for argv in step.commands for why in commands.refused(argv, known))
-    return (*missing, *(f"{{{name}}}: {why}." for name, why in words))
-
-
 def filled_unit(claim: Claim) -> Unit:
-    return claim.unit.model_copy(update={"step": _filled(claim.unit.step, _known(claim))})
+    return claim.unit.model_copy(update={"step": _filled(claim.unit.step, known_to(claim))})
 
 
 def order_again(claim: Claim, package: Json) -> tuple[Order, Rules]:
     """What an attempt's executor was given with this package, whatever was made since."""
-    step = _filled(claim.unit.step, _known(claim, _made(package)))
+    step = _filled(claim.unit.step, known_to(claim, _made(package)))
     unit = claim.unit.model_copy(update={"step": step})
     return _order(claim, unit, whole_briefing(claim, package)), _rules(claim.run)
 
@@ -173,7 +169,7 @@ Performed = tuple[Outcome, tuple[artifacts.FoundFile, ...], Question | None]
 
 
 def _prepared(
-    claim: Claim, place: placing.Nowhere | None, lease: Lease, memory: context.Memory
+    claim: Claim, place: placing.Nowhere | None, lease: Lease, packages: Packages
 ) -> Callable[[], Performed]:
     """The work of one step, with everything read that it needs: the work itself asks nobody."""
     if place is not None:
@@ -184,7 +180,7 @@ def _prepared(
     if claim.attempt.handed_in is not None:
         handed_in = HandedIn.read(claim.attempt.handed_in)
         return lambda: (*weighed(claim, handed_in, lease), None)
-    briefed = _unwritten(claim) or briefing_of(claim, memory)
+    briefed = _unwritten(claim) or briefing_of(claim, packages)
     if isinstance(briefed, Hindrance):
         return _ready(briefed.outcome, asks=briefed.asks)
     unit = filled_unit(claim)
@@ -215,8 +211,12 @@ def _perform(
     claim: Claim, unit: Unit, place: evidence.SearchPlace, *, is_shared: bool
 ) -> Performed:
     """Do the work of one step: nothing here is inside a transaction."""
+    began = timezone.now()
     outcome = execute(place.order, place.rules, place.watcher)
+    if unit.step.is_for_agent:
+        telling.agent_ended(claim.run, claim.attempt, outcome, began=began)
     placing.note_commit(claim.run, is_shared=is_shared)
+    claim.attempt.left_at = forked.left_by_step(claim.run)
     found = _collect(place.folder, unit, outcome.result)
     return *evidence.weigh(claim, unit, outcome, found, place), None
 
@@ -260,11 +260,6 @@ def _collect(workspace: Path, unit: Unit, result: Result) -> tuple[artifacts.Fou
     return (*found, *pictures.beside(workspace, found))
 
 
-def _known(claim: Claim, made: Json | None = None) -> Json:
-    """The names that placeholders may use."""
-    return new_run.known_to(claim.run, claim.unit, claim.attempt.number, made)
-
-
 def _made(package: Json) -> Json:
     """What steps had made by the time the package was gathered; by now there may be more."""
     return given(given(package, "state", dict), "artifacts", dict)
@@ -285,7 +280,7 @@ def _filled(step: Step, known: dict[str, object]) -> Step:
 def whole_briefing(claim: Claim, package: Json) -> Json:
     """The whole briefing of an attempt: the same package tells the same, however late."""
     run, attempt, unit = claim.run, claim.attempt, claim.unit
-    arguments, _ = fill_arguments(unit.step.arguments, _known(claim, _made(package)))
+    arguments, _ = fill_arguments(unit.step.arguments, known_to(claim, _made(package)))
     return {
         "run_id": run.run_id,
         "work_id": run.work_id or None,
@@ -313,6 +308,7 @@ def _order(claim: Claim, unit: Unit, briefed: Json) -> Order:
             "FABER_PHASE": unit.phase.value,
             "FABER_STEP": unit.step.id,
             "FABER_ATTEMPT": str(claim.attempt.number),
+            **telling.environment(claim.run, claim.attempt, for_agent=unit.step.is_for_agent),
             **values_given(claim.run),
         },
         timeout=unit.step.timeout or settings.FABER_STEP_TIMEOUT,
@@ -361,8 +357,12 @@ def _without_folder(claim: Claim) -> Hindrance | None:
     """Why there is no folder to work in; a run's own worktree is made here, if it is not yet."""
     try:
         worktrees.ready(claim.run)
+        forked.bring_back(claim.run)
     except worktrees.NotReady as error:
         return Hindrance(outcome=Outcome(result=results.failure(str(error))))
+    except OSError as error:
+        why = f"Could not write the files that were taken over: {error.strerror or error}."
+        return Hindrance(outcome=Outcome(result=results.failure(why)))
     return None
 
 

@@ -1,6 +1,7 @@
 """Keeps a worker's hold on its step, and shows what the step prints meanwhile."""
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -14,33 +15,36 @@ from django.db import Error, connection
 from runs import engine
 from runs.engine import Claim
 from runs.executors.orders import Hold
+from runs.jobs import log_context
 from runs.models.live_output import SHOWN_LINES, LiveOutput
 
 logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.5
 SLOW_ANSWER = 1.0
+# Starting a thread costs more than a short step: it waits for the next one for a while.
+LINGERS_SECONDS = 5.0
 
 
 class Lease:
-    """Renewed by a thread of its own; when it is lost the step must stop at once."""
+    """Renewed by the process's own thread for that; when it is lost the step must stop at once."""
 
     def __init__(self, claim: Claim, show: Callable[[str, str], None]) -> None:
         self._attempt_pk = claim.attempt.pk
         self._worker = claim.attempt.worker
+        self._run_id = claim.run.run_id
         self._show = show
         self._shown = LiveOutput(claim.attempt.pk)
         self._lines: deque[str] = deque(maxlen=SHOWN_LINES)  # not shown yet
         self._lost = False
-        self._has_connection = False
         self._is_out_of_reach = False
         self._renewed = claim.since
         self._asked: float | None = None  # since when the database owes an answer
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._renew, daemon=True, name="lease")
+        self._is_over = False
+        self._is_renewing = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        _begin(self)
         return self
 
     def __exit__(
@@ -49,9 +53,10 @@ class Lease:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._done.set()
+        self._is_over = True
         # A database that does not answer must not keep a worker whose step is settled.
-        self._thread.join(FLUSH_SECONDS)
+        is_answered = self._is_renewing.acquire(timeout=FLUSH_SECONDS)
+        _end(self, is_stuck=not is_answered)
 
     # What an executor calls
 
@@ -75,19 +80,21 @@ class Lease:
     def _waits_for_an_answer(self) -> bool:
         return self._asked is not None and time.monotonic() - self._asked > SLOW_ANSWER
 
-    def _renew(self) -> None:
-        interval = settings.FABER_LEASE_SECONDS / 6
+    # What the thread calls
+
+    def renew(self) -> None:
+        """Renew it if it is time, and show what was printed since."""
+        if self._is_over or self._lost or not self._is_renewing.acquire(blocking=False):
+            return
         try:
-            while not self._done.wait(min(FLUSH_SECONDS, interval)):
-                if self._lines or time.monotonic() - self._renewed >= interval:
+            is_due = time.monotonic() - self._renewed >= settings.FABER_LEASE_SECONDS / 6
+            if (self._lines or is_due) and not self._is_over:
+                with log_context.busy_with_run(self._run_id):
                     self._keep()
-                if self._lost:
-                    return
         finally:
-            self._disconnect()
+            self._is_renewing.release()
 
     def _keep(self) -> None:
-        self._has_connection = True
         began = self._asked = time.monotonic()
         try:
             kept = engine.keep(self._attempt_pk, self._worker)
@@ -100,7 +107,7 @@ class Lease:
             if not self._is_out_of_reach:
                 logger.warning("could not renew the lease of attempt %s: %s", *self._named(error))
             self._is_out_of_reach = True
-            self._disconnect()  # a broken connection would fail for ever
+            connection.close()  # a broken one would fail for ever
             return
         finally:
             self._asked = None
@@ -112,7 +119,73 @@ class Lease:
     def _named(self, error: Error) -> tuple[int, str]:
         return self._attempt_pk, str(error).strip()
 
-    def _disconnect(self) -> None:
-        if self._has_connection:
-            connection.close()  # this thread's own; asking for it would make one
-            self._has_connection = False
+
+class _Renewer:
+    """One thread, for every lease of this process; it ends when there was none for a while."""
+
+    def __init__(self, *leases: Lease) -> None:
+        self._leases = set(leases)
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._ended = threading.Event()
+        threading.Thread(target=self._work, daemon=True, name="leases").start()
+
+    def take(self, lease: Lease) -> bool:
+        """False when its thread has ended, or is of the process that this one was forked from."""
+        if self._pid != os.getpid():
+            return False
+        with self._lock:
+            if not self._ended.is_set():
+                self._leases.add(lease)
+            return not self._ended.is_set()
+
+    def leave(self, lease: Lease) -> None:
+        with self._lock:
+            self._leases.discard(lease)
+
+    def leave_all(self) -> set[Lease]:
+        with self._lock:
+            leases, self._leases = self._leases, set()
+            self._ended.set()
+        return leases
+
+    def _work(self) -> None:
+        used = time.monotonic()
+        try:
+            while not self._ended.wait(min(FLUSH_SECONDS, settings.FABER_LEASE_SECONDS / 6)):
+                leases = self._held()
+                for lease in leases:
+                    lease.renew()
+                if leases:
+                    used = time.monotonic()
+                self._end_if_unused_since(used)
+        finally:
+            self.leave_all()
+            connection.close()  # this thread's own
+
+    def _held(self) -> list[Lease]:
+        with self._lock:
+            return list(self._leases)
+
+    def _end_if_unused_since(self, used: float) -> None:
+        with self._lock:
+            if not self._leases and time.monotonic() - used > LINGERS_SECONDS:
+                self._ended.set()
+
+
+_renewer: _Renewer | None = None
+
+
+def _begin(lease: Lease) -> None:
+    global _renewer  # noqa: PLW0603  one per process
+    if _renewer is None or not _renewer.take(lease):
+        _renewer = _Renewer(lease)
+
+
+def _end(lease: Lease, *, is_stuck: bool) -> None:
+    """Whoever else has a lease here does not wait for the answer that this one did not get."""
+    global _renewer  # noqa: PLW0603
+    if _renewer is not None:
+        _renewer.leave(lease)
+        if is_stuck:
+            _renewer = _Renewer(*_renewer.leave_all())

@@ -45,6 +45,12 @@ def look(claim: Claim) -> Elsewhere | Nowhere | None:
     return place
 
 
+def is_surely_here(claim: Claim) -> bool:
+    """Whether here is right, as far as that is known without asking anybody."""
+    is_fit = _needed(claim) <= set(settings.FABER_WORKER_LABELS)
+    return is_fit and (not machine.is_one_of_many() or _is_ours(claim.run))
+
+
 def _needed(claim: Claim) -> set[str]:
     return {*claim.run.project.needs, *claim.unit.step.needs}
 

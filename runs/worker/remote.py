@@ -54,9 +54,19 @@ class RemoteLease:
 
     @classmethod
     def new(cls, executor: str, seconds: int) -> "RemoteLease":
-        # Unlike the name of a worker of ours it has no colon, so neither passes for the other.
-        name = executor.replace(":", "-").replace("/", "-")[:80]
+        name = cls.name_of(executor)
         return cls(holder=f"{name}/{seconds}/{secrets.token_urlsafe(12)}", seconds=seconds)
+
+    @staticmethod
+    def name_of(executor: str) -> str:
+        """An executor as leases name it."""
+        # Unlike the name of a worker of ours it has no colon, so neither passes for the other.
+        return executor.replace(":", "-").replace("/", "-")[:80]
+
+    @staticmethod
+    def executor_of(holder: str) -> str:
+        """Who has, or had, a lease; nothing where it is none of these."""
+        return holder.split("/", maxsplit=1)[0] if holder.count("/") == 2 else ""
 
     @classmethod
     def named(cls, holder: str) -> "RemoteLease":
@@ -300,7 +310,13 @@ def _execute(claim: Claim, briefing: Json | None) -> Json:
 def _resting(run: Run) -> Json:
     if run.state.is_final or run.state is RunStatus.FAILED:
         return {"action": "done", "status": run.status}
-    return {"action": "wait", "request_id": _open_request(run)}
+    request_id = _open_request(run)
+    asked = asker().inquiries(run) if request_id else []
+    return {
+        "action": "wait",
+        "request_id": request_id,
+        **({"questions": asked} if asked else {}),
+    }
 
 
 def _open_request(run: Run) -> str | None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, connection
 
 from runs import engine
-from runs.engine import Claim, Settlement, recovery
+from runs.engine import Brief, Claim, Settlement, recovery
 from runs.jobs import draining
 from runs.models import StepAttempt
 from runs.worker import spool
@@ -22,7 +22,7 @@ LONGEST_PAUSE = 2.0
 T = TypeVar("T")
 
 
-def settle(claim: Claim, settlement: Settlement) -> Claim | None:
+def settle(claim: Claim, settlement: Settlement, brief: Brief | None = None) -> Claim | None:
     """Finish a step, however often it takes; returns the next one when there is one."""
     tried = False
 
@@ -32,7 +32,8 @@ def settle(claim: Claim, settlement: Settlement) -> Claim | None:
         if was_tried and engine.is_settled(claim):  # the answer to the commit was lost
             return engine.held_by(claim.attempt.worker, claim.run.pk, since=since)
         # Whoever is about to end leaves the next step to others, before it counts as begun.
-        return engine.put_on_record(claim, settlement, goes_on=not draining.is_asked())
+        goes_on = not draining.is_asked()
+        return engine.put_on_record(claim, settlement, goes_on=goes_on, brief=brief)
 
     with spool.kept(claim, settlement):
         return until_it_answers(once)

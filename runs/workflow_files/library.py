@@ -14,7 +14,7 @@ from runs.workflow_files.documents import EXTENSIONS, read_document
 BUNDLED = Path(__file__).with_name("bundled")
 NAMESPACE = "fractary-faber"
 
-_IN_WORKSPACE = Path(".fractary", "faber", "workflows")
+IN_WORKSPACE = Path(".fractary", "faber", "workflows")
 # Nothing else ever becomes part of a path, so no reference can leave its folder.
 _ID = re.compile(r"[a-z][a-z0-9_-]{0,99}")
 
@@ -47,7 +47,7 @@ def known_workflows(workspace: Path | None) -> list[str]:
 
 def own_workflows(workspace: Path) -> list[str]:
     """Those of them that lie in the workspace itself."""
-    return _ids_in([(workspace / _IN_WORKSPACE).absolute()])
+    return _ids_in([(workspace / IN_WORKSPACE).absolute()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def _find(reference: str, child: Path | None, workspace: Path | None) -> Path:
 def _folders(child: Path | None, workspace: Path | None) -> list[Path]:
     """Where a bare id is looked up: beside the file, in the workspace, among the bundled ones."""
     beside = [child.parent] if child else []
-    own = [(workspace / _IN_WORKSPACE).absolute()] if workspace else []
+    own = [(workspace / IN_WORKSPACE).absolute()] if workspace else []
     return list(dict.fromkeys([*beside, *own, BUNDLED]))
 
 

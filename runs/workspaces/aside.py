@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs.executors import file_modes
+from runs.isolation import file_modes
 from runs.workspaces.files import open_ordinary
 from runs.workspaces.git import ask_git
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.domain.values.ids import project_of_remote
-from runs.executors import file_modes
+from runs.isolation import file_modes
 from runs.models import machine
 
 _SECONDS = 5

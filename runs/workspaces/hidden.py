@@ -1,5 +1,6 @@
 """What of this site its steps may not see."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,7 @@ from runs.isolation.sheltering import Isolation, Mode
 def isolation() -> Isolation:
     return Isolation(
         mode=cast("Mode", settings.FABER_STEP_ISOLATION),
-        data=Path(settings.FABER_DATA_DIR).resolve(),
+        data=_resolved(settings.FABER_DATA_DIR),
         database=_sqlite_file(),
         door=settings.FABER_STEP_DOOR,
     )
@@ -21,4 +22,9 @@ def isolation() -> Isolation:
 def _sqlite_file() -> Path | None:
     if connection.vendor != "sqlite":
         return None
-    return Path(connection.settings_dict["NAME"]).resolve()
+    return _resolved(connection.settings_dict["NAME"])
+
+
+@lru_cache(maxsize=8)
+def _resolved(path: str | Path) -> Path:
+    return Path(path).resolve()

@@ -146,8 +146,9 @@ def _make(run: Run) -> None:
     if ask_git(home, "show-ref", "--verify", f"refs/heads/{branch}").ok:
         wanted = [str(root), branch]
     else:
-        run.base_commit = commit_of(home, run.project.base_branch)
-        wanted = ["--no-track", "-b", branch, str(root), run.base_commit or "HEAD"]
+        begins = run.fork_commit or commit_of(home, run.project.base_branch)
+        run.base_commit = (run.fork_commit and run.base_commit) or begins
+        wanted = ["--no-track", "-b", branch, str(root), begins or "HEAD"]
     root.mkdir(mode=0o700, exist_ok=True)  # what is not there cannot be shown to git
     made = sheltered(run, home, *words, *wanted)
     if not made.ok:

@@ -415,6 +415,8 @@ window.Comments = (() => {
     } else if (form.id === "answer") {
       const along = form.elements.begun.value ? Drafts.begun().map(({ name }) => name) : [];
       Drafts.taken([...Drafts.fields(), "comment", ...along]);
+    } else if (form.id === "ask") {
+      Drafts.taken([form.elements.text.name]);
     }
   });
 

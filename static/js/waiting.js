@@ -13,12 +13,16 @@
   if (!badge() || !icon) return;
 
   // The page itself may bring a newer badge, so what it says is what is known.
-  const known = () => ({ count: Number(badge().dataset.count), version: badge().dataset.v });
+  const known = () => ({
+    count: Number(badge().dataset.count),
+    version: badge().dataset.v,
+    shown: badge().querySelector("[data-number]").textContent,
+  });
 
   const show = () => {
-    const { count } = known();
-    const bare = document.title.replace(/^\(\d+\) /, "");
-    const title = count ? `(${count}) ${bare}` : bare;
+    const { count, shown } = known();
+    const bare = document.title.replace(/^\([\d,]+\+?\) /, "");
+    const title = count ? `(${shown}) ${bare}` : bare;
     if (document.title !== title) document.title = title;
     const address = icon.dataset.counts.replace("/0.", `/${Math.min(count, 10)}.`);
     if (icon.getAttribute("href") !== address) icon.setAttribute("href", address);
@@ -34,12 +38,12 @@
     document.dispatchEvent(new CustomEvent("waiting", { detail: { ...now, before } }));
   };
 
-  const take = ({ count, version }) => {
+  const take = ({ count, shown, version }) => {
     const now = badge();
     now.dataset.count = count;
     now.dataset.v = version;
     now.hidden = !count;
-    now.querySelector("[data-number]").textContent = count;
+    now.querySelector("[data-number]").textContent = shown;
     tell();
   };
 

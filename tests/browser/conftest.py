@@ -52,11 +52,15 @@ def open_as(
     problems: list[str] = []
 
     def open_(
-        name: str = "rita", role: Role = Role.REVIEWER, trouble: str = "$^", **options: Any
+        name: str = "rita",
+        role: Role = Role.REVIEWER,
+        trouble: str = "$^",
+        also: str = "data:",
+        **options: Any,
     ) -> Page:
-        """`trouble` is what the console may say beside the honest codes."""
+        """`trouble` is what the console may say beside the honest codes, `also` another site."""
         context = new_context(**{"base_url": live_server.url, **options})
-        _watch(context, live_server.url, problems, re.compile(trouble))
+        _watch(context, (live_server.url, "data:", also), problems, re.compile(trouble))
         page = context.new_page()
         known = User.objects.filter(username=name).first()
         user = known or users.create(name, role=role)
@@ -71,10 +75,13 @@ def open_as(
 
 
 def _watch(
-    context: BrowserContext, allowed: str, problems: list[str], trouble: re.Pattern[str]
+    context: BrowserContext,
+    allowed: tuple[str, ...],
+    problems: list[str],
+    trouble: re.Pattern[str],
 ) -> None:
     def route(asked: Route) -> None:
-        if asked.request.url.startswith((allowed, "data:")):
+        if asked.request.url.startswith(allowed):
             asked.continue_()
         else:
             problems.append(f"asked for {asked.request.url}")

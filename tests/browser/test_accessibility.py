@@ -44,7 +44,7 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
     question = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:ask")]})))
     done = f.started(f.workflow({"build": [f.step("x")]}))
     answered = asked.run.requests.earliest("id")
-    yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/")
+    yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/", "/costs/")
     yield from ("/account/sessions/", "/account/tokens/", "/account/notices/", "/api/v1/docs")
     yield from ("/start/", "/projects/", "/projects/Acme/App/")
     for view in ("changes", "lines", "document", "source"):

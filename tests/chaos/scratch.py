@@ -22,6 +22,7 @@ from django_q.signing import PickleSerializer
 from psycopg.sql import SQL
 
 from faber_site.runtime import processes
+from runs.jobs.database.lanes import SPARE
 from runs.jobs.table import Lane
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -127,9 +128,9 @@ class Scratch:
     def pids(self) -> list[int]:
         return [process.pid for process in self.processes()]
 
-    def leader(self, module: str) -> Process:
-        """The first process of the cluster or of the site."""
-        return _as_soon_as_there(lambda: self._leaders(module))
+    def leader(self, part: str) -> Process:
+        """The first process of the cluster, of the site ("web") or of the watch over both."""
+        return _as_soon_as_there(lambda: self._leaders(part))
 
     def sentinel(self) -> Process:
         return _as_soon_as_there(lambda: self._below(self._leaders("cluster")))
@@ -152,7 +153,7 @@ class Scratch:
     def has_all_workers_within(self, seconds: float) -> bool:
         return eventually(
             lambda: (
-                len(self.idle_workers()) == WORKERS and len(self.short_workers()) == SHORT_WORKERS
+                len(self.idle_workers()) >= SPARE and len(self.short_workers()) == SHORT_WORKERS
             ),
             within=seconds,
         )
@@ -167,10 +168,10 @@ class Scratch:
         pusher = self.pusher()
         return _as_soon_as_there(lambda: [p for p in self._helpers() if p != pusher])
 
-    def _leaders(self, module: str) -> list[Process]:
+    def _leaders(self, part: str) -> list[Process]:
         assert self.faber
         children = (p for p in self.processes() if p.parent == self.faber.pid)
-        return [p for p in children if module in p.command]
+        return [p for p in children if p.name == f"faber-{part}"]
 
     def _helpers(self) -> list[Process]:
         return [p for p in self._below([self.sentinel()]) if p.name not in WORKER_NAMES]

@@ -7,9 +7,10 @@ import pytest
 from django.utils import timezone
 
 from faber_site.runtime.sweep import sweep
-from feedback.channels.github import inbound
-from feedback.channels.github.delivery import deliver
-from feedback.models import Delivery, FeedbackResponse, InboundComment
+from feedback.channels.trackers import inbound
+from feedback.channels.trackers.delivery import deliver
+from feedback.models import Delivery, FeedbackResponse, InboundComment, InboundKind
+from runs.models import Project, Run
 from tests import factories as f
 from tests.chaos.test_crash_points import was_killed
 from tests.fake_github import FakeGitHub
@@ -80,3 +81,32 @@ def test_a_kill_before_any_statement_of_a_command_gives_one_answer(github: FakeG
             assert fatal > 10
             return
     raise AssertionError("the command has more statements than the test allows")
+
+
+@pytest.mark.timeout(300)
+def test_a_kill_before_any_statement_of_a_start_starts_one_run(github: FakeGitHub) -> None:
+    Project.objects.create(name=REPO, start_workflow="core", start_label="go")
+    github.grant(REPO, "octocat", "write")
+    for fatal in range(MOST_STATEMENTS):
+        issue = github.add_issue(REPO)
+        put = github.label(REPO, issue, "go", author="octocat")
+        heard = InboundComment.objects.create(
+            kind=InboundKind.LABEL,
+            repository=REPO,
+            issue=issue,
+            comment_id=put.id,
+            author="octocat",
+            body="go",
+            commented_at=put.at,
+        )
+
+        killed = was_killed(partial(inbound.act_on, heard.pk), fatal)
+        let_time_pass()
+
+        (run,) = Run.objects.filter(work_id=str(issue))
+        started = [c for c in github.comments(REPO, issue) if f"faber:run-{run.uuid}" in c.body]
+        assert len(started) == 1
+        if not killed:
+            assert fatal > 10
+            return
+    raise AssertionError("the start has more statements than the test allows")

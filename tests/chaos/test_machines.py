@@ -1,9 +1,14 @@
 """Two real workers with names and data directories of their own, on one PostgreSQL."""
 
+import json
 import os
+import re
+import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib import parse, request
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -11,6 +16,8 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from tests import brokers
+from tests.brokers import RedisServer
 from tests.chaos.scratch import Scratch, eventually
 from tests.machines import ON_SHARED_DATABASE
 
@@ -43,6 +50,21 @@ from feedback.requests.answers import respond
 from tests import factories as f
 for request in FeedbackRequest.objects.filter(status="pending"):
     respond(request.request_id, "approve", actor=f.person())
+"""
+
+WALK = """
+import sys, django
+django.setup()
+from pathlib import Path
+from tests import factories as f
+long = "echo begun >> ran; until [ -e go ]; do sleep 0.1; done; echo ended >> ran"
+steps = [
+    {"id": "write", "run": ["sh", "-c", "echo '# Made elsewhere' > spec.md"], "needs": ["gpu"],
+     "artifact": "spec.md", "requires_approval": True},
+    {"id": "long", "run": ["sh", "-c", long], "needs": ["gpu"]},
+    {"id": "last", "run": ["sh", "-c", "echo last >> ran"]},
+]
+f.start(f.workflow({"build": steps}), Path(sys.argv[1]))
 """
 
 
@@ -118,6 +140,79 @@ def test_a_machine_without_the_folder_leaves_its_steps_to_the_other(
 
         assert eventually(lambda: states(database) == {"awaiting_feedback"}, within=BACK)
         assert machines_of(database, "make") == {"first"}
+
+
+@pytest.fixture(params=["database", "celery"])
+def queue(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """The settings of either engine."""
+    if request.param == "database":
+        yield {}
+        return
+    with brokers.running(RedisServer) as server:
+        yield server.settings
+
+
+def written(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
+@pytest.mark.timeout(240)
+def test_the_walk_of_the_docs_one_site_and_two_workers(
+    database: str, tmp_path: Path, queue: dict[str, str]
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    without_keys = queue | dict.fromkeys(KEYS, "")
+    with (
+        machine(tmp_path, "web", database, **without_keys) as web,
+        machine(tmp_path, "plain", database, **without_keys) as plain,
+        machine(tmp_path, "gpu", database, **without_keys, FABER_WORKER_LABELS="gpu") as gpu,
+    ):
+        web.start("web")
+        for worker in (plain, gpu):
+            for key in ("secret_key", "audit_key"):
+                shutil.copy(web.folder / key, worker.folder)
+            assert worker.start("work") == ["FABER worker is ready\n"]
+        web.call(WALK, str(work))
+        assert eventually(lambda: states(database) == {"awaiting_feedback"}, within=BACK)
+        assert machines_of(database, "write") == {"gpu"}
+
+        # What one machine has written is shown by another that has nothing of it.
+        work.rename(tmp_path / "elsewhere")
+        assert "Made elsewhere" in artifact_on(web, database)
+        (tmp_path / "elsewhere").rename(work)
+
+        # A rolling restart while a step is under way.
+        web.call(ANSWER)
+        assert eventually(lambda: written(work / "ran") == "begun\n", within=BACK)
+        web.ask_to_end(signal.SIGTERM)
+        web.start("web")
+        drain = gpu.run("work", "--drain")
+        assert eventually((gpu.folder / "drain").exists, within=BACK)
+        (work / "go").touch()
+        drain.communicate(timeout=BACK)
+        assert gpu.faber
+        gpu.faber.communicate(timeout=BACK)
+        assert gpu.start("work") == ["FABER worker is ready\n"]
+
+        assert eventually(lambda: states(database) == {"completed"}, within=BACK)
+        assert written(work / "ran") == "begun\nended\nlast\n"
+        assert rows(database, "SELECT count(*) FROM faber_runs_stepattempt") == [(3,)]
+
+
+def artifact_on(web: Scratch, database: str) -> str:
+    """As somebody sees it who signs in there."""
+    web.run("user", "create", "rita", "--role", "admin").communicate(timeout=BACK)
+    printed, _ = web.run("login-link", "rita", "--json").communicate(timeout=BACK)
+    link = json.loads(printed)["url"]
+    browser = request.build_opener(request.HTTPCookieProcessor())
+    form = browser.open(link).read().decode()
+    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[0]
+    browser.open(link, parse.urlencode({"csrfmiddlewaretoken": token}).encode())
+    ((name,),) = rows(database, "SELECT run_id FROM faber_runs_run")
+    site = f"http://127.0.0.1:{web.port}"
+    shown: bytes = browser.open(f"{site}/runs/{name}/artifacts/1/spec.md").read()
+    return shown.decode()
 
 
 @pytest.mark.timeout(240)

@@ -74,7 +74,7 @@ def test_others_are_answered_while_two_hundred_clients_drip(site: Scratch, begin
 
 def test_the_site_ends_although_two_hundred_clients_drip(site: Scratch) -> None:
     with dripping(site, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "):
-        before = site.leader("runtime.web")
+        before = site.leader("web")
         before.kill(15)
 
         assert eventually(lambda: before.pid not in site.pids(), within=SOON)

@@ -16,7 +16,15 @@ from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 import faber_client
-from faber_client import Faber, LeaseLost, NotAllowed, NotGenuine, Unreachable, verify_callback
+from faber_client import (
+    Faber,
+    Json,
+    LeaseLost,
+    NotAllowed,
+    NotGenuine,
+    Unreachable,
+    verify_callback,
+)
 from feedback.channels.callbacks import signing
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope
@@ -248,3 +256,22 @@ def test_a_signature_is_compared_to_its_end_and_tells_nothing_by_the_time_it_tak
     with pytest.raises(NotGenuine, match="signature"):
         verify_callback(secret(), {**headers, "webhook-signature": almost}, BODY)
     assert compared == [almost.encode()]
+
+
+def test_a_program_replies_to_a_reviewer_while_it_waits(agent: Faber, reviewer: Faber) -> None:
+    asked = agent.ask(type="approval", prompt="Deploy?")
+    told = reviewer.ask_agent(asked["request_id"], "Which version?")
+    assert [entry["status"] for entry in told["thread"]] == ["pending"]
+
+    def reply(entry: Json) -> str:
+        return f"To {entry['question']}: 1.2.3"
+
+    assert agent.wait(asked["request_id"], 0, reply=reply) is None
+    (entry,) = agent.request(asked["request_id"])["thread"]
+    assert (entry["status"], entry["answer"]) == ("answered", "To Which version?: 1.2.3")
+
+
+def test_a_program_withdraws_what_it_asked(agent: Faber) -> None:
+    asked = agent.ask(type="approval", prompt="Deploy?")
+
+    assert agent.withdraw(asked["request_id"])["status"] == "cancelled"

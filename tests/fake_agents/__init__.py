@@ -1,1 +1,1 @@
-"""Small stand-ins for Claude Code and Codex that keep to what their makers document."""
+"""Small stand-ins for Claude Code, Codex and gh that keep to what their makers document."""

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import uuid
+from pathlib import Path
 
 from tests.fake_agents.memory import keep, next_answer, refuse, sessions
 
@@ -23,11 +24,19 @@ def main() -> int:
     session = asked.resume or asked.session_id or str(uuid.uuid4())
     keep(session, prompt)
     said = next_answer()
+    for path, text in said.pop("writes", {}).items() if isinstance(said, dict) else ():
+        write(Path(path), text)
     if isinstance(said, dict) and "envelope" in said:
         finish(asked, session, said["envelope"])
         return 1 if said["envelope"].get("is_error") else 0
     answer(asked, session, said)
     return 0
+
+
+def write(file: Path, text: str) -> None:
+    """What its Write tool does in the folder it was started in."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
 
 
 def arguments() -> argparse.Namespace:
@@ -41,6 +50,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--permission-mode", choices=["default", "acceptEdits", "dontAsk", "plan"])
     parser.add_argument("--allowedTools", nargs="+")
     parser.add_argument("--mcp-config", nargs="+")
+    parser.add_argument("--strict-mcp-config", action="store_true")
+    parser.add_argument("--tools", nargs="+")
+    parser.add_argument("--dangerously-skip-permissions", action="store_true")
     parser.add_argument("--permission-prompt-tool")
     parser.add_argument("--model")
     parser.add_argument("--verbose", action="store_true")

@@ -29,6 +29,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", required=True)
     parser.add_argument("--sandbox", choices=["read-only", "workspace-write"])
     parser.add_argument("--model")
+    parser.add_argument("-c", "--config", action="append")
+    parser.add_argument("--dangerously-bypass-approvals-and-sandbox", action="store_true")
     parser.add_argument("--skip-git-repo-check", action="store_true")
     words = sys.argv[1:]
     at = words.index("resume") if "resume" in words else len(words) - 1

@@ -26,6 +26,7 @@ def keep(session: str, prompt: str) -> None:
     with (HOME / "calls.jsonl").open("a") as file:
         call: dict[str, Any] = {"argv": sys.argv[1:], "prompt": prompt, "session": session}
         call["does_not_wait"] = os.environ.get("MCP_CONNECTION_NONBLOCKING")
+        call["traceparent"] = os.environ.get("TRACEPARENT")
         file.write(json.dumps(call) + "\n")
 
 

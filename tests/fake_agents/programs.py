@@ -23,7 +23,7 @@ class FakeAgents:
         self._home = home
         self.bin = home / "bin"
         self.bin.mkdir()
-        for name in ("claude", "codex"):
+        for name in ("claude", "codex", "gh"):
             self.install(name, _STAND_IN.format(root=str(_ROOT), name=name))
 
     def install(self, name: str, source: str) -> Path:
@@ -33,7 +33,10 @@ class FakeAgents:
         return program
 
     def will_say(self, *answers: object) -> None:
-        """The next answers: a skill response, other words, or what else the program prints."""
+        """The next answers: a skill response, other words, or what else the program prints.
+
+        A response may have `writes`: the files that the agent changes before it answers.
+        """
         (self._home / "answers.json").write_text(json.dumps(answers))
 
     @property

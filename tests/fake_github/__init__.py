@@ -22,7 +22,7 @@ from tests.fake_github.faults import (
     unauthorized,
 )
 from tests.fake_github.server import Call, FakeGitHub
-from tests.fake_github.state import SECRET, TOKEN, StoredComment, StoredIssue
+from tests.fake_github.state import SECRET, TOKEN, StoredComment, StoredEvent, StoredIssue
 from tests.fake_github.webhooks import Delivery
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "FakeGitHub",
     "Fault",
     "StoredComment",
+    "StoredEvent",
     "StoredIssue",
     "bad_gateway",
     "drop",

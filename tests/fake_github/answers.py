@@ -1,50 +1,37 @@
 """What the fake GitHub answers to each request of its API."""
 
-import json
 import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from urllib.parse import unquote, urlencode
 
-from tests.fake_github.state import InstallationToken, State, StoredComment, now, stamp, user_json
+from tests.fake_github import apps
+from tests.fake_github.replies import NOT_FOUND, Reply, Request, refusal
+from tests.fake_github.state import (
+    InstallationToken,
+    State,
+    StoredComment,
+    StoredEvent,
+    StoredStatus,
+    now,
+    stamp,
+    user_json,
+)
 
 MOST_LETTERS = 65536
+MOST_LETTERS_OF_STATUS = 140
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def data(self) -> dict[str, Any]:
-        return json.loads(self.body) if self.body else {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    status: int
-    data: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-def refusal(status: int, message: str, **more: object) -> Reply:
-    return Reply(status=status, data={"message": message, **more})
-
-
-NOT_FOUND = refusal(404, "Not Found")
 BAD_CREDENTIALS = refusal(401, "Bad credentials")
 
 
 def answer(state: State, request: Request, url: str) -> Reply:
     """The reply; `url` is the address of the API, as it stands in links."""
     with state.lock:
+        if made := apps.answer(state, request, url):
+            return made
         if request.path == "/app" or request.path.endswith(("/installation", "/access_tokens")):
             return _as_app(state, request)
         login = _login(state, request)
@@ -171,7 +158,49 @@ def _changed_since(asked: _Asked, comments: list[StoredComment]) -> list[StoredC
     return [comment for comment in comments if comment.updated_at >= since]
 
 
-def _page(asked: _Asked, comments: list[StoredComment]) -> Reply:
+def _events_of_issue(asked: _Asked) -> Reply:
+    asked.state.issue(asked.repo, asked.number)
+    done = [each for each in _events(asked) if each.issue == asked.number]
+    return _page(asked, done)
+
+
+def _events_of_repository(asked: _Asked) -> Reply:
+    """The newest first, each with its issue."""
+    done = _events(asked)[::-1]
+    page = _page(asked, done)
+    issues = {each.id: each.issue for each in done}
+    rows = [
+        {**row, "issue": asked.state.issue(asked.repo, issues[row["id"]]).as_json(asked.url)}
+        for row in page.data
+    ]
+    return Reply(status=page.status, data=rows, headers=page.headers)
+
+
+def _events(asked: _Asked) -> list[StoredEvent]:
+    return [each for each in asked.state.events if each.repo.lower() == asked.repo.lower()]
+
+
+def _set_status(asked: _Asked) -> Reply:
+    said, sha = asked.request.data, asked.found["sha"]
+    known = {p.sha for (repo, _), p in asked.state.pulls.items() if repo == asked.repo.lower()}
+    if sha not in known | asked.state.old_commits:
+        return refusal(422, f"No commit found for SHA: {sha}")
+    if len(said["description"]) > MOST_LETTERS_OF_STATUS:
+        return refusal(422, "Validation Failed")
+    made = StoredStatus(
+        repo=asked.repo,
+        sha=sha,
+        context=said["context"],
+        state=said["state"],
+        description=said["description"],
+        target_url=said["target_url"],
+        author=asked.login,
+    )
+    asked.state.statuses.append(made)
+    return Reply(status=201, data={"state": made.state, "context": made.context})
+
+
+def _page(asked: _Asked, comments: Sequence[StoredComment | StoredEvent]) -> Reply:
     query = asked.request.query
     size = min(int(query.get("per_page", 30)), 100)
     page = int(query.get("page", 1))
@@ -218,7 +247,9 @@ def _permission(asked: _Asked) -> Reply:
 
 def _add_labels(asked: _Asked) -> Reply:
     issue = asked.state.issue(asked.repo, asked.number)
-    issue.labels += [name for name in asked.request.data["labels"] if name not in issue.labels]
+    for name in asked.request.data["labels"]:
+        if name not in issue.labels:
+            asked.state.label(asked.repo, asked.number, name, author=asked.login)
     return Reply(status=200, data=issue.as_json(asked.url)["labels"])
 
 
@@ -226,8 +257,31 @@ def _remove_label(asked: _Asked) -> Reply:
     issue = asked.state.issue(asked.repo, asked.number)
     if asked.found["label"] not in issue.labels:
         return refusal(404, "Label does not exist")
-    issue.labels.remove(asked.found["label"])
+    asked.state.unlabel(asked.repo, asked.number, asked.found["label"], author=asked.login)
     return Reply(status=200, data=issue.as_json(asked.url)["labels"])
+
+
+def _pulls(asked: _Asked) -> Reply:
+    wanted = asked.request.query.get("head", "").rpartition(":")[2]
+    found = [
+        pull.as_json(asked.url)
+        for (repo, _), pull in asked.state.pulls.items()
+        if repo == asked.repo.lower() and wanted in ("", pull.head)
+    ]
+    return Reply(status=200, data=found)
+
+
+def _get_pull(asked: _Asked) -> Reply:
+    pull = asked.state.pulls[asked.repo.lower(), asked.number]
+    return Reply(status=200, data=pull.as_json(asked.url))
+
+
+def _create_pull(asked: _Asked) -> Reply:
+    said = asked.request.data
+    made = asked.state.add_pull(
+        asked.repo, head=said["head"], sha=said["sha"], title=said["title"], body=said["body"]
+    )
+    return Reply(status=201, data=made.as_json(asked.url))
 
 
 def _route(method: str, path: str, handler: Handler) -> tuple[str, re.Pattern[str], Handler]:
@@ -240,10 +294,16 @@ ROUTES = [
     _route("POST", r"/issues/(?P<number>\d+)/comments", _create_comment),
     _route("POST", r"/issues/(?P<number>\d+)/labels", _add_labels),
     _route("DELETE", r"/issues/(?P<number>\d+)/labels/(?P<label>[^/]+)", _remove_label),
+    _route("GET", r"/issues/(?P<number>\d+)/events", _events_of_issue),
+    _route("GET", r"/issues/events", _events_of_repository),
+    _route("POST", r"/statuses/(?P<sha>[0-9a-f]+)", _set_status),
     _route("GET", r"/issues/comments", _comments_of_repository),
     _route("GET", r"/issues/comments/(?P<number>\d+)", _get_comment),
     _route("PATCH", r"/issues/comments/(?P<number>\d+)", _edit_comment),
     _route("POST", r"/issues/comments/(?P<number>\d+)/reactions", _react),
+    _route("GET", r"/pulls", _pulls),
+    _route("POST", r"/pulls", _create_pull),
+    _route("GET", r"/pulls/(?P<number>\d+)", _get_pull),
     _route("GET", r"/collaborators/(?P<login>[^/]*)/permission", _permission),
 ]
 

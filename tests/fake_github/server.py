@@ -10,10 +10,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.fake_github import webhooks
-from tests.fake_github.answers import Reply, Request, answer
+from tests.fake_github import apps, webhooks
+from tests.fake_github.answers import answer
 from tests.fake_github.faults import Fault
-from tests.fake_github.state import LOGIN, SECRET, TOKEN, State, StoredComment, user_json
+from tests.fake_github.replies import Reply, Request
+from tests.fake_github.state import (
+    LOGIN,
+    SECRET,
+    TOKEN,
+    State,
+    StoredComment,
+    StoredEvent,
+    user_json,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +79,7 @@ class FakeGitHub(State):
         """Settings, or the environment of a process, that point here."""
         app = {"FABER_GITHUB_APP_ID": "", "FABER_GITHUB_APP_KEY": ""}
         if self.app_id:
-            app = {"FABER_GITHUB_APP_ID": self.app_id, "FABER_GITHUB_APP_KEY": _keys()[0]}
+            app = {"FABER_GITHUB_APP_ID": self.app_id, "FABER_GITHUB_APP_KEY": apps.keys()[0]}
         return {
             "FABER_GITHUB_API_URL": self.url,
             "FABER_GITHUB_TOKEN": "" if self.app_id else TOKEN,
@@ -81,7 +90,7 @@ class FakeGitHub(State):
     def install_app(self, *repos: str) -> None:
         """From now on the site is an App, installed on these repositories, not a token."""
         self.app_id = "4711"
-        self.app_public_key = _keys()[1]
+        self.app_public_key = apps.keys()[1]
         number = max(self.installations.values(), default=70) + 1
         for repo in repos:
             self.add_repository(repo)
@@ -119,6 +128,25 @@ class FakeGitHub(State):
         if action == "edited":
             payload["changes"] = {"body": {"from": "what it said before"}}
         return webhooks.signed("issue_comment", payload, secret)
+
+    def signal(
+        self,
+        event: StoredEvent,
+        *,
+        secret: str = SECRET,
+        claims: Mapping[str, object] | None = None,
+    ) -> webhooks.Delivery:
+        """What GitHub would send when someone labels or assigns an issue."""
+        told = event.as_json(self.url)
+        payload: dict[str, Any] = {
+            "action": event.event,
+            "issue": self.issue(event.repo, event.issue).as_json(self.url),
+            "repository": {"full_name": event.repo},
+            "sender": user_json(event.author, event.author_id),
+            **{key: told[key] for key in ("label", "assignee") if key in told},
+            **(claims or {}),
+        }
+        return webhooks.signed("issues", payload, SECRET)
 
     def signed(self, body: bytes, *, secret: str = SECRET) -> webhooks.Delivery:
         """Any bytes, as somebody with the secret could send them."""
@@ -220,19 +248,3 @@ def _faulty(fault: Fault | None, reply: Reply | None) -> Reply | None:
         return None
     data = {"message": fault.message} if fault.message else None
     return Reply(status=fault.status, data=data, headers=fault.said_headers())
-
-
-@functools.cache
-def _keys() -> tuple[str, str]:
-    """An App's private key and the public one; made once, since that takes a while."""
-    from cryptography.hazmat.primitives import serialization as form
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = private.private_bytes(
-        form.Encoding.PEM, form.PrivateFormat.TraditionalOpenSSL, form.NoEncryption()
-    )
-    public = private.public_key().public_bytes(
-        form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
-    )
-    return pem.decode(), public.decode()

@@ -59,6 +59,7 @@ class StoredIssue:
     author: str
     author_id: int
     labels: list[str] = field(default_factory=list)
+    assignees: list[str] = field(default_factory=list)
     state: str = "open"
 
     def as_json(self, url: str) -> dict[str, Any]:
@@ -70,7 +71,67 @@ class StoredIssue:
             "body": self.body,
             "user": user_json(self.author, self.author_id),
             "labels": [{"name": name, "color": "ededed"} for name in self.labels],
+            "assignees": [{"login": login} for login in self.assignees],
             "state": self.state,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredEvent:
+    """A label that was put on or taken off, or an assignment; the API has more kinds."""
+
+    id: int
+    repo: str
+    issue: int
+    event: str
+    name: str  # of the label, or who it is assigned to
+    author: str
+    author_id: int
+    at: datetime
+    named_id: int = 0
+
+    def as_json(self, url: str) -> dict[str, Any]:
+        author = user_json(self.author, self.author_id)
+        base = {"id": self.id, "event": self.event, "created_at": stamp(self.at), "actor": author}
+        if "label" in self.event:
+            return {**base, "label": {"name": self.name, "color": "ededed"}}
+        assignee = user_json(self.name, self.named_id)
+        return {**base, "actor": assignee, "assignee": assignee, "assigner": author}
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredStatus:
+    """A status of a commit; the newest of a context counts."""
+
+    repo: str
+    sha: str
+    context: str
+    state: str
+    description: str
+    target_url: str
+    author: str
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredPull:
+    repo: str
+    number: int
+    title: str
+    body: str
+    head: str
+    base: str
+    sha: str
+
+    def as_json(self, url: str) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "url": f"{url}/repos/{self.repo}/pulls/{self.number}",
+            "html_url": f"https://github.test/{self.repo}/pull/{self.number}",
+            "title": self.title,
+            "body": self.body,
+            "state": "open",
+            "head": {"ref": self.head, "sha": self.sha},
+            "base": {"ref": self.base},
         }
 
 
@@ -96,12 +157,18 @@ class State:
         self.tokens = {TOKEN: LOGIN}
         self.issues: dict[tuple[str, int], StoredIssue] = {}
         self.by_id: dict[int, StoredComment] = {}
+        self.pulls: dict[tuple[str, int], StoredPull] = {}
+        self.events: list[StoredEvent] = []
+        self.statuses: list[StoredStatus] = []
+        self.old_commits: set[str] = set()  # that pull requests ended with before
         self.repositories: dict[str, str] = {}
         self.roles: dict[tuple[str, str], tuple[str, str]] = {}
         self.users: dict[str, int] = {LOGIN.lower(): 501}  # the number stays, the login may change
         self.app_id = ""
         self.app_slug = "faber-app"
         self.app_public_key = ""
+        self.manifests: dict[str, dict[str, Any]] = {}  # by the code that is exchanged for the App
+        self.made_from: dict[str, Any] = {}
         self.installations: dict[str, int] = {}
         self.installation_tokens: dict[str, InstallationToken] = {}
         self.token_seconds = 3600
@@ -124,8 +191,7 @@ class State:
         """Also makes the repository; gives the issue's number."""
         with self.lock:
             self.add_repository(repo)
-            taken = [known for name, known in self.issues if name == repo.lower()]
-            number = number or max(taken, default=0) + 1
+            number = number or self._next_number(repo)
             self.issues[repo.lower(), number] = StoredIssue(
                 repo=self.repositories[repo.lower()],
                 number=number,
@@ -136,6 +202,35 @@ class State:
                 labels=list(labels),
             )
         return number
+
+    def add_pull(
+        self, repo: str, *, head: str, sha: str = "", title: str = "A change", body: str = ""
+    ) -> StoredPull:
+        """A pull request into main; the commit it ends with is whatever its maker says."""
+        with self.lock:
+            self.add_repository(repo)
+            made = StoredPull(
+                repo=self.repositories[repo.lower()],
+                number=self._next_number(repo),
+                title=title,
+                body=body,
+                head=head,
+                base="main",
+                sha=sha or "c0ffee" * 6 + "c0ff",
+            )
+            self.pulls[repo.lower(), made.number] = made
+        return made
+
+    def push(self, pull: StoredPull, sha: str) -> None:
+        """Someone pushes to the branch of a pull request."""
+        with self.lock:
+            self.old_commits.add(pull.sha)
+            pull.sha = sha
+
+    def _next_number(self, repo: str) -> int:
+        """Issues and pull requests are counted together."""
+        taken = [known for name, known in (*self.issues, *self.pulls) if name == repo.lower()]
+        return max(taken, default=0) + 1
 
     def add_user(self, login: str) -> int:
         """Somebody's number; who has none yet gets one."""
@@ -182,6 +277,38 @@ class State:
                 updated_at=moment,
             )
             self.by_id[made.id] = made
+        return made
+
+    def label(self, repo: str, issue: int, name: str, *, author: str = "rita") -> StoredEvent:
+        """Someone puts a label on an issue."""
+        with self.lock:
+            labels = self.issue(repo, issue).labels
+            labels += [name] if name not in labels else []
+            return self._happened(repo, issue, "labeled", name, author)
+
+    def unlabel(self, repo: str, issue: int, name: str, *, author: str = "rita") -> StoredEvent:
+        with self.lock:
+            self.issue(repo, issue).labels.remove(name)
+            return self._happened(repo, issue, "unlabeled", name, author)
+
+    def assign(self, repo: str, issue: int, login: str, *, author: str = "rita") -> StoredEvent:
+        with self.lock:
+            self.issue(repo, issue).assignees.append(login)
+            return self._happened(repo, issue, "assigned", login, author)
+
+    def _happened(self, repo: str, issue: int, event: str, name: str, author: str) -> StoredEvent:
+        made = StoredEvent(
+            id=next(self._ids),
+            repo=self.issue(repo, issue).repo,
+            issue=issue,
+            event=event,
+            name=name,
+            author=author,
+            author_id=self.add_user(author),
+            at=self.clock().replace(microsecond=0),
+            named_id=self.add_user(name) if event == "assigned" else 0,
+        )
+        self.events.append(made)
         return made
 
     def edit(self, comment_id: int, body: str) -> StoredComment:

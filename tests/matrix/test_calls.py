@@ -48,6 +48,8 @@ CALLS = {
     "withdrawRequest": Call(needs=_ACT, body={}),
     "delegateRequest": Call(needs=_ANSWER, body={"to": "admin"}),
     "overrideRequest": Call(needs=_OPERATE, body={"response": "approve", "reason": "x"}),
+    "askAgent": Call(needs=_ANSWER, body={"question": "Why?"}),
+    "replyToQuestion": Call(needs=_ACT, of="own", body={"answer": "So."}),
     "waitForAnswer": Call(needs=_READ),
     "getRequest": Call(needs=_READ),
     "startBatch": Call(
@@ -106,6 +108,7 @@ def sent(caller: Program, name: str, place: Place) -> HttpResponse:
         path.replace("{run_id}", run.run_id)
         .replace("{request_id}", place.request.request_id)
         .replace("{call}", "1")
+        .replace("{number}", "1")
         .replace("{batch_id}", place.batch.batch_id)
         .replace("{webhook_id}", place.webhook.endpoint_id)
         .replace("{delivery_id}", place.delivery.delivery_id)

@@ -11,6 +11,7 @@ OURS = ("faber_site", "runs", "feedback")
 # What each does to others; a new one without a row fails.
 DECIDES = {
     "answer": ["fr-20261116-000000", "approve"],
+    "ask": ["fr-20261116-000000", "Why?"],
     "backup": ["/nowhere/at/all"],
     "prune": ["--older-than", "90d"],
     "restore": ["/nowhere"],
@@ -18,6 +19,7 @@ DECIDES = {
     "cancel": ["latest", "--reason", "x"],
     "delegate": ["fr-20261116-000000", "rita"],
     "hook": ["remove", "--dir", "/nowhere"],
+    "init": ["--workflow", "demo"],
     "import": ["/nowhere"],
     "login_link": ["admin"],
     "notify": ["test"],

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from feedback.channels.github.commands import CommandKind
+from feedback.channels.markdown.commands import CommandKind
 from feedback.models import InboundComment
 from runs.accounts import users
 from runs.domain.values.actors import Role
@@ -38,11 +38,18 @@ COMMANDS = {
     CommandKind.RESUME: ("@faber approve", _WRITE),
     CommandKind.STATUS: ("@faber status", _WRITE),
     CommandKind.CANCEL: ("@faber cancel", {"writer-linked-operator"}),
+    CommandKind.START: ("@faber start core", _WRITE),
+    CommandKind.ASK: ("@faber ask Why?", _WRITE),
+    CommandKind.DELEGATE: ("@faber delegate stand-in", _WRITE),
     CommandKind.HELP: ("@faber help", _WRITE),
     CommandKind.UNCLEAR: ("@faber perhaps", set()),
 }
 # Where only members answer, who operates the site still does.
-IN_CLOSED = {CommandKind.RESUME: ("@faber approve", {"writer-linked-operator"})}
+IN_CLOSED = {
+    CommandKind.RESUME: ("@faber approve", {"writer-linked-operator"}),
+    CommandKind.START: ("@faber start core", {"writer-linked-operator"}),
+    CommandKind.ASK: ("@faber ask Why?", {"writer-linked-operator"}),
+}
 
 
 def test_every_command_has_a_rule() -> None:
@@ -72,7 +79,9 @@ def test_a_comment_does_what_its_author_may(
     if role:
         users.create(f"{author}-here", role=role)
         assert faber("user", "link", f"{author}-here", author).code == 0
+    users.create("stand-in", role=Role.REVIEWER)
     run = asks()
+    run.requests.update(asked_by="ci")  # a program, which can be asked too
     if closed:
         run.project.visibility = "members"
         run.project.save()

@@ -42,6 +42,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "held": _LOOK,
     "undo": {"POST": Rule(needs=_READ)},  # one's own answer alone: refused, not hidden
     "go-now": {"POST": Rule(needs=_READ)},
+    "ask-agent": {"POST": Rule(needs=_ANSWER, fields={"text": "Why?"})},
     "delegate": {"POST": Rule(needs=_ANSWER, fields={"to": "admin"})},
     "override": {"POST": Rule(needs=_OPERATE, fields={"response": "reject", "reason": "x"})},
     "remarks": {"GET": Rule(needs=_ANSWER), "POST": Rule(needs=_ANSWER, fields={"body": "x"})},
@@ -57,7 +58,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "audit": _SITE,
     "audit-csv": _SITE,
     "statistics": _SITE,
+    "costs": _SITE,
     "doctor": {"GET": Rule(needs=_OPERATE, of="site"), "POST": Rule(needs=_OPERATE, of="site")},
+    "proxy-check": {"GET": _OPEN},  # for the doctor's signed question, which nobody else has
     "webhooks": {
         "GET": Rule(needs=_OPERATE, of="somewhere"),
         "POST": Rule(needs=_OPERATE, of="somewhere"),
@@ -118,8 +121,18 @@ RULES: dict[str, dict[str, Rule]] = {
     "session-end": {"POST": Rule(needs=_READ, of="site")},  # one's own alone
     "other-sessions-end": {"POST": Rule(needs=_READ, of="site")},
     "guide-dismiss": {"POST": Rule(needs=_READ, of="site")},  # for oneself alone
+    "docs": _SITE,
+    "docs-search": _SITE,
+    "docs-page": _SITE,
+    "docs-file": _SITE,
     "theme": {"POST": Rule(needs=_READ, of="site")},
+    "github-setup": {
+        "GET": Rule(needs=_OPERATE, of="site"),
+        "POST": Rule(needs=_OPERATE, of="site"),
+    },
+    "github-setup-callback": {"GET": Rule(needs=_OPERATE, of="site")},  # refused without a state
     "github-webhook": {"POST": _OPEN},  # signed, or refused
+    "gitlab-webhook": {"POST": _OPEN},  # with its token, or refused
     # Tried by the calls, the tools and the programs that watch the site.
     "api": {},
     "mcp": {},
@@ -166,6 +179,7 @@ def filled(name: str, place: Place) -> str:
         "<project:name>": place.project.name,
         "<int:revision>": "1",
         "<path:path>": run.revisions.get().path,
+        "<slug:name>": "readme",
         "<int:attempt_pk>": str(attempt.pk),
         "<stream:stream>": "stdout",
         "<int:number>": "1",
@@ -184,7 +198,7 @@ def filled(name: str, place: Place) -> str:
     return f"/{route}"
 
 
-_SAYS_WHAT_IS_NOT_SET_UP = {"github-webhook"}  # with 503
+_SAYS_WHAT_IS_NOT_SET_UP = {"github-webhook", "gitlab-webhook"}  # with 503
 # What is not there for anybody, so that even who may is told so.
 _MAY_BE_MISSING = {
     "rule-make",  # nothing is proposed
@@ -196,7 +210,9 @@ _MAY_BE_MISSING = {
     "session-end",
     "run-output-file",
     "run-picture",  # the file there is no picture
+    "docs-file",  # it has files of its own
     "login-link",
+    "proxy-check",
 }
 
 

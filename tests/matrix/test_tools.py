@@ -14,6 +14,8 @@ _READ, _ACT = Level.READ, Level.ACT
 # What a tool needs in the project it is called for; a new one without a row fails.
 TOOLS = {
     "ask_human": _ACT,
+    "reply_to_question": None,  # nobody here is asked
+    "withdraw_question": None,  # nobody here has asked
     "next_step": _ACT,
     "finish_step": _ACT,
     "run_status": _READ,

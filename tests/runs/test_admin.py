@@ -11,6 +11,7 @@ from django.utils import timezone
 from django_q.models import Failure, OrmQ, Schedule, Success
 from pytest_django import DjangoAssertNumQueries
 
+import faber_site.urls  # noqa: F401  finds what apps show
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import users
 from runs.domain.values.actors import Role

@@ -1,6 +1,8 @@
 from django.conf import settings
 from django.shortcuts import resolve_url
 
+from faber_site import commands
+from faber_site.runtime.forks import SideTask
 from faber_site.runtime.serving import ServingCommand
 from runs import demo
 from runs.accounts import users
@@ -12,11 +14,14 @@ class Command(ServingCommand):
     has_site = True
     has_cluster = True
 
+    def execute_command(self) -> int:
+        return commands.main()
+
     def prepare(self) -> None:
         self._is_first_start = not users.has_admin()
         self._owner = users.first_account()
         if not Run.objects.exists():
-            demo.start_demo()
+            SideTask(demo.start_demo).finish()  # it may leave a thread, and whoever forks has none
 
     def news(self) -> dict[str, str]:
         return {**super().news(), "sign_in": self._way_in()}

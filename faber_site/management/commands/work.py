@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import DatabaseError
 
+from faber_site import commands
 from faber_site.runtime.serving import ServingCommand
 from runs.jobs import draining, register
 from runs.models import machine
@@ -15,6 +16,9 @@ LOOK_SECONDS = 0.2
 class Command(ServingCommand):
     help = "Start a worker without the site."
     has_cluster = True
+
+    def execute_command(self) -> int:
+        return commands.main()
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -16,6 +16,7 @@ from feedback.channels.callbacks.signing import signed
 from feedback.models import Callback
 from feedback.requests import outbox
 from feedback.requests.request_json import request_shape
+from runs.jobs import log_context
 from runs.jobs.table import Job
 from runs.models import clock
 
@@ -41,6 +42,7 @@ def call(callback_pk: int) -> None:
     callback = outbox.take(rows, callback_pk, turn=_TURN)
     if callback is None:
         return
+    log_context.note_run(callback.request.run.run_id)
     if callback.token is None or callback.token.revoked_at:
         _stop(callback, "the token that asked was revoked")
         return

@@ -1,1 +1,1 @@
-"""Requests as comments on issues, and commands that come back; signing in is the site's."""
+"""GitHub's deliveries: how they are signed, which comment they name; no signing in."""

@@ -11,6 +11,7 @@ from runs.domain.values.status import RequestStatus, RunStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
 from runs.models import Project, Run
+from runs.models.statements import Prepared
 
 _CLOSED = {
     RequestStatus.ANSWERED: NoticeKind.DECIDED,
@@ -18,6 +19,15 @@ _CLOSED = {
     RequestStatus.SUPERSEDED: NoticeKind.SUPERSEDED,
 }
 _ENDED = {RunStatus.COMPLETED: NoticeKind.RUN_FINISHED, RunStatus.FAILED: NoticeKind.RUN_FAILED}
+
+
+_TOLD_ANYWHERE = Prepared(
+    lambda: NoticeSettings.objects.exclude(urls=[]).order_by().values_list("pk")[:1]
+)
+_ANNOUNCED = Prepared(
+    lambda request: Announcement.objects.filter(request=request).order_by().values_list("pk")[:1],
+    -1,
+)
 
 
 def opened(request: FeedbackRequest) -> None:
@@ -89,8 +99,9 @@ def _announce(kind: NoticeKind, about: str, *, number: int = 0, **fields: object
 def _is_heard(project: Project) -> bool:
     """Whether anybody could be told at all; who is told is found out later, without a lock."""
     anywhere = settings.FABER_NOTIFY_URLS or settings.FABER_EMAIL_URL or project.notify
-    return bool(anywhere) or NoticeSettings.objects.exclude(urls=[]).exists()
+    return bool(anywhere) or bool(_TOLD_ANYWHERE.rows())
 
 
 def _was_told(request: FeedbackRequest) -> bool:
-    return Announcement.objects.filter(request=request).exists()
+    known = getattr(request, "is_announced", None)  # who locks a request reads it along
+    return bool(_ANNOUNCED.rows(request.pk) if known is None else known)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from feedback.channels.github.escape import block, line, link
+from feedback.channels.markdown.escape import block, line, link
 from runs.domain.planning.preview import Outlook
 from runs.domain.values.background import BackgroundSection
 from runs.domain.values.numbers import number_of
-from runs.domain.values.text import clean, one_line
+from runs.domain.values.text import clean, one_line, quoted_line
 
 LONGEST_QUESTION, LONGEST_SUMMARY, LONGEST_ITEM = 700, 900, 300
 MOST_ITEMS = 5
@@ -122,7 +122,7 @@ def causes(outlook: Outlook | None) -> str:
 def _onward(outlook: Outlook) -> str:
     steps = number_of(len(outlook.executes), "step")
     if outlook.asks:
-        asks = f"“{one_line(outlook.asks.prompt, 90)}”"
+        asks = quoted_line(outlook.asks.prompt, 90)
         return f"Runs {steps}, then asks: {asks}" if outlook.executes else f"Asks: {asks}"
     return f"Runs {steps}, then completes the run" if outlook.executes else "Completes the run"
 

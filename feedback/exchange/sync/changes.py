@@ -11,7 +11,7 @@ from runs.domain.values.questions import Action, FeedbackType, Gate
 Json = dict[str, object]
 
 # Gates at which the step is done, and going on means that it was good.
-_AFTER_THE_STEP = (Gate.AFTER_STEP, Gate.WARNING, Gate.CHECK_IN)
+_AFTER_THE_STEP = (Gate.AFTER_STEP, Gate.WARNING, Gate.CHECK_IN, Gate.BUDGET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

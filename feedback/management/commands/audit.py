@@ -23,7 +23,11 @@ class Command(FaberCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "do", nargs="?", choices=["verify", "checkpoint"], metavar="verify | checkpoint"
+            "do",
+            nargs="?",
+            choices=["verify", "checkpoint"],
+            metavar="verify | checkpoint",
+            help="verify the record, or sign its current end; default: list it",
         )
         parser.add_argument(
             "file", nargs="?", metavar="FILE", help="write the checkpoint to this file"

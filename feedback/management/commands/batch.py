@@ -26,7 +26,13 @@ class Command(FaberCommand):
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         start = actions.add_parser("start", help="start a workflow for several work ids")
         start_options.add_to(start)
-        start.add_argument("--concurrency", type=int, default=batches.AT_ONCE, metavar="N")
+        start.add_argument(
+            "--concurrency",
+            type=int,
+            default=batches.AT_ONCE,
+            metavar="N",
+            help=f"runs at the same time; default: {batches.AT_ONCE}",
+        )
         start.add_argument(
             "--issue", default="", metavar="ID", help="the issue to report the batch on"
         )

@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from feedback.doctor import diagnosis, room
+from feedback.doctor import diagnosis, proxy, room
 from feedback.doctor.finding import Finding
 from feedback.upkeep import disk
 from runs.domain.values.events import timestamp
@@ -32,7 +32,7 @@ class Command(FaberCommand):
                 "Step isolation is off (FABER_STEP_ISOLATION=off): steps can read the data "
                 "directory and answer as anyone."
             )
-        lines.append(room.told())
+        lines += filter(None, [proxy.told(), room.told()])
         missing = missing_by_default()
         if missing and not any(finding.what in missing[0] for finding in left):
             lines += missing

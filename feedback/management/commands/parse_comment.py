@@ -1,12 +1,12 @@
 from typing import Any
 
-from feedback.channels.github.commands import CommandKind, parse
+from feedback.channels.markdown.commands import CommandKind, parse
 from runs.terminal import inputs
 from runs.terminal.console import FaberCommand, Reply, as_text
 
 
 class Command(FaberCommand):
-    help = "Show which command FABER reads in a GitHub comment from standard input."
+    help = "Show which command FABER reads in a comment from standard input."
     needs_site = False
 
     def reply(self, **options: Any) -> Reply:
@@ -21,4 +21,6 @@ class Command(FaberCommand):
             "response": command.response,
             "feedback": command.feedback,
         }
+        if command.kind is CommandKind.START:
+            document["workflow"] = command.workflow
         return Reply(document=document, text=as_text(document))

@@ -1,15 +1,15 @@
 from argparse import SUPPRESS
 from typing import Any
 
-from feedback.channels.github import polling
-from runs import github
+from feedback.channels.trackers import polling
+from runs import trackers
 from runs.domain.values.errors import Refused
 from runs.domain.values.numbers import number_of
 from runs.terminal.console import FaberCommand, Reply
 
 
 class Command(FaberCommand):
-    help = "Read GitHub comments now."
+    help = "Read the comments of GitHub and GitLab now."
 
     def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
@@ -17,8 +17,11 @@ class Command(FaberCommand):
         parser.add_argument("--once", action="store_true", help=SUPPRESS)
 
     def reply(self, **options: Any) -> Reply:
-        if not github.is_on():
-            raise Refused("GitHub is off. Set FABER_GITHUB_TOKEN or configure a GitHub App.")
+        if not trackers.running():
+            raise Refused(
+                "GitHub and GitLab are off. Set FABER_GITHUB_TOKEN, configure a GitHub App, or set "
+                "FABER_GITLAB_TOKEN."
+            )
         heard = polling.poll_all()
         text = f"{number_of(heard, 'new comment')} for FABER."
         return Reply(document={"heard": heard}, text=text)

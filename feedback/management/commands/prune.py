@@ -17,7 +17,7 @@ _DAYS = re.compile(r"([1-9][0-9]{0,4})d")
 
 
 class Command(FaberCommand):
-    help = "Remove what old runs printed and were told; decisions, events and artifacts stay."
+    help = "Delete output and context packages of old runs; decisions, events and artifacts stay."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

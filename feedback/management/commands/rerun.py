@@ -18,6 +18,13 @@ class Command(FaberCommand):
             "--autonomy", default="", metavar="LEVEL", help="override the workflow's autonomy"
         )
         parser.add_argument("--phase", metavar="A,B", help="only these phases")
+        parser.add_argument(
+            "--from",
+            dest="from_step",
+            default="",
+            metavar="PHASE:STEP",
+            help="begin at this step and take over everything before it",
+        )
 
     def reply(self, **options: Any) -> Reply:
         actor = identity.cli_actor()
@@ -27,6 +34,7 @@ class Command(FaberCommand):
             actor,
             autonomy=options["autonomy"],
             phases=() if options["phase"] is None else tuple(options["phase"].split(",")),
+            from_step=options["from_step"],
             worker=attendant.worker,
         )
         return attendant.attend(run, claim)

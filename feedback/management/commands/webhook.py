@@ -20,7 +20,7 @@ class Command(FaberCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="do", required=True, metavar=_ACTIONS)
         add = actions.add_parser("add", help="make a webhook and show its secret once")
-        add.add_argument("url", metavar="URL")
+        add.add_argument("url", metavar="URL", help="where the events are sent")
         add.add_argument(
             "--event",
             action="append",
@@ -34,11 +34,12 @@ class Command(FaberCommand):
             ("remove", "end a webhook and forget its deliveries"),
             ("rotate", "make a new secret and show it once"),
         ):
-            actions.add_parser(name, help=told).add_argument("id", metavar="ID")
+            one = actions.add_parser(name, help=told)
+            one.add_argument("id", metavar="ID", help="a webhook of `list`")
         sent = actions.add_parser("deliveries", help="show what was sent, the newest first")
         sent.add_argument("id", nargs="?", metavar="ID", help="of this webhook")
         again = actions.add_parser("redeliver", help="send a delivery again, under the same id")
-        again.add_argument("delivery", metavar="DELIVERY")
+        again.add_argument("delivery", metavar="DELIVERY", help="its id in `deliveries`")
         for action in actions.choices.values():
             # After the action too, where people write it.
             action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)

@@ -8,6 +8,7 @@ from runs.domain.responses.results import read_response
 from runs.domain.values.questions import Action, Gate
 from runs.domain.values.status import RunStatus
 from runs.engine import new_run
+from runs.workflow_files import ask_only
 
 
 def standing_of(asked: FeedbackRequest) -> Standing | None:
@@ -15,6 +16,8 @@ def standing_of(asked: FeedbackRequest) -> Standing | None:
     run, attempt = asked.run, asked.attempt
     if run.state is not RunStatus.AWAITING_FEEDBACK or run.unit is None or run.is_foreign:
         return None  # what follows is known only to whoever executes it
+    if run.plan_hash == ask_only.plan().digest:
+        return None  # what follows is up to the program that asks
     response = attempt.response if attempt else None
     return Standing(
         plan=run.frozen_plan,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from runs.domain.planning import budgets
 from runs.domain.workflow.definition import AutonomyLevel
 from runs.domain.workflow.plan import Plan, Unit
 
@@ -14,9 +15,10 @@ class Bypass:
 
     gates: tuple[str, ...] = ()
     above: str = ""  # the level asked for, when the workflow's own is lower
+    budget: str = ""  # the workflow's own, when more is asked for
 
     def __bool__(self) -> bool:
-        return bool(self.gates or self.above)
+        return bool(self.gates or self.above or self.budget)
 
     def __str__(self) -> str:
         told = []
@@ -24,6 +26,8 @@ class Bypass:
             told.append(f"skips the gates {', '.join(self.gates)}")
         if self.above:
             told.append(f"asks for more autonomy ({self.above}) than the workflow allows")
+        if self.budget:
+            told.append(f"asks for more than the workflow's budget of {self.budget}")
         return " and ".join(told)
 
 
@@ -37,7 +41,13 @@ def bypass_of(whole: Plan, chosen: Plan) -> Bypass:
     return Bypass(
         gates=tuple(gate for gate in _gates(whole) if gate not in asked),
         above=level.value if is_above else "",
+        budget=_outspent(whole, chosen),
     )
+
+
+def _outspent(whole: Plan, chosen: Plan) -> str:
+    limit = whole.budget
+    return budgets.spoken(limit) if limit and budgets.is_above(chosen.budget, limit) else ""
 
 
 def _rank(level: AutonomyLevel) -> int:
@@ -57,16 +67,18 @@ def _gates(plan: Plan) -> list[str]:
         gates += [
             unit.key
             for unit in phase.units
-            if _stops_after(unit) or (_stops_before(unit) and not is_waved_on)
+            if stops_after(unit) or (stops_before(unit) and not is_waved_on)
         ]
     return gates
 
 
-def _stops_before(unit: Unit) -> bool:
+def stops_before(unit: Unit) -> bool:
+    """Whether a person is asked before it is executed."""
     return unit.gated or unit.step.confirm
 
 
-def _stops_after(unit: Unit) -> bool:
+def stops_after(unit: Unit) -> bool:
+    """Whether a person is asked about what it made."""
     return unit.step.requires_approval or (
         not unit.is_hook and unit.step.result_handling.on_success == "prompt"
     )

@@ -15,6 +15,11 @@ from runs.domain.workflow.plan import Plan, Unit
 
 LONGEST_MESSAGE = 500  # of an event: a line of the history; all of it is in the event's metadata
 SKIPPED = "Step skipped by user"
+_TAKEN = {
+    EventType.STEP_START: "started",
+    EventType.STEP_COMPLETE: "completed",
+    EventType.STEP_SKIP: "skipped",
+}
 _ABORTED = "Workflow aborted by user: "
 
 
@@ -123,6 +128,23 @@ def step_started(unit: Unit, *, attempt: int, action: str) -> Entry:
         step=unit.step.id,
         status="started",
         metadata={"attempt": attempt, "action": action},
+    )
+
+
+def step_taken_over(
+    unit: Unit, kind: EventType, run_id: str, *, attempt: int | None = None
+) -> Entry:
+    """A step that another run executed, told here as done; nothing was executed again."""
+    metadata: dict[str, object] = {"taken_over_from": run_id}
+    if attempt is not None:
+        metadata["attempt"] = attempt
+    return Entry(
+        type=kind,
+        phase=unit.phase,
+        step=unit.step.id,
+        status=_TAKEN[kind],
+        message=f"Taken over from {run_id}",
+        metadata=metadata,
     )
 
 

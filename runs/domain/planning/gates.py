@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from runs.domain.planning import budgets
+from runs.domain.planning.budgets import WHOLE_RUN, Overspent
 from runs.domain.responses.results import Result
 from runs.domain.values.forms.questions import question_shape, read_form
 from runs.domain.values.questions import (
@@ -177,6 +179,25 @@ def on_failure(plan: Plan, at: int, result: Result) -> Question:
         prompt=f"“{plan.units[at].step.title}” failed: {_said(result)}",
         options=options_of(FeedbackType.ERROR_RESOLUTION),
         context=_shown(result),
+    )
+
+
+def on_budget(plan: Plan, at: int, result: Result, over: Overspent) -> Question:
+    """Asked after the step that used it up, before its result is looked at."""
+    who = "This run" if over.scope == WHOLE_RUN else f"“{plan.units[at].step.title}”"
+    limit = budgets.spoken(over.budget)
+    prompt = f"{who} has used {budgets.used(over)} of its budget of {limit}. Continue?"
+    said = {"continue": f"Raise the budget to {budgets.spoken(over.raised)} and continue"}
+    return Question(
+        type=FeedbackType.SELECTION,
+        gate=Gate.BUDGET,
+        prompt=prompt,
+        title=prompt,
+        options=tuple(
+            make_option(FeedbackType.SELECTION, name, description=said.get(name, ""))
+            for name in ("continue", "stop")
+        ),
+        context={**_shown(result), "budget": over.shape()},
     )
 
 

@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 from runs.domain.planning import gates
 from runs.domain.planning.autonomy import check_in_due, over_limit, warnings_exceed
+from runs.domain.planning.budgets import Overspent
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.values.phases import Phase
 from runs.domain.values.questions import Action, Gate, Question
@@ -21,6 +22,7 @@ class Facts:
     approved: frozenset[str] = frozenset()  # gates whose latest decision was an approval
     retry_count: int = 0
     warnings_total: int = 0
+    overspent: Overspent | None = None  # the budget that is used up, if one is
 
 
 # What is passed on the way to a move; each becomes an event.
@@ -112,11 +114,16 @@ class Decision:
 
 
 def begin(plan: Plan, facts: Facts) -> Decision:
-    skipped = _skipped_before(plan, 0)
+    skipped = skipped_before(plan, 0)
     if plan.autonomy.level is AutonomyLevel.DRY_RUN:
         steps = tuple(StepSkipped(unit, "dry-run") for unit in plan.units if not unit.is_hook)
         return Decision(move=Complete(len(plan.units)), passed=(*skipped, *steps))
     return arrive(plan, 0, facts, action="start").after(*skipped)
+
+
+def take_up(plan: Plan, at: int, facts: Facts) -> Decision:
+    """Go on behind steps that another run executed: as a run does that has just done the last."""
+    return _advance(plan, at - 1, facts) if at else begin(plan, facts)
 
 
 def arrive(plan: Plan, at: int, facts: Facts, *, action: str) -> Decision:
@@ -137,6 +144,14 @@ def arrive(plan: Plan, at: int, facts: Facts, *, action: str) -> Decision:
 
 
 def after_result(plan: Plan, at: int, result: Result, facts: Facts) -> Decision:
+    decision = _after_result(plan, at, result, facts)
+    if facts.overspent is None or isinstance(decision.move, Complete):
+        return decision  # what is over costs nothing more
+    # Before anything else: whatever the result asks may have another step executed.
+    return Decision(move=Ask(at, gates.on_budget(plan, at, result, facts.overspent)))
+
+
+def _after_result(plan: Plan, at: int, result: Result, facts: Facts) -> Decision:
     unit = plan.units[at]
     match result.status:
         case ResultStatus.PENDING_INPUT:
@@ -152,6 +167,7 @@ def after_result(plan: Plan, at: int, result: Result, facts: Facts) -> Decision:
 class _Then(Enum):
     ENTER = auto()  # the gate before the step is passed: execute it
     FINISH = auto()  # the result stands: whatever its own gate asks comes next
+    WEIGH = auto()  # the result is looked at as if it had just come
     ADVANCE = auto()
     EXECUTE = auto()
     SKIP = auto()
@@ -182,12 +198,13 @@ _THEN: Mapping[Gate, Mapping[Action, _Then]] = {
     Gate.CHECK_IN: _AFTER,
     Gate.WARNING: {**_AFTER, Action.CONTINUE: _Then.FINISH},
     Gate.FAILURE: {**_AFTER, Action.ANSWER: _Then.EXECUTE},
+    Gate.BUDGET: {**_AFTER, Action.CONTINUE: _Then.WEIGH},
     # The step is not done: going on would pass over it, so it is executed with the answer.
     Gate.INPUT: {**_AFTER, Action.CONTINUE: _Then.EXECUTE, Action.ANSWER: _Then.EXECUTE},
 }
 
 # Where the run leaves what was shown behind it, and whatever comes next builds on that.
-_PAST = frozenset({_Then.ENTER, _Then.FINISH, _Then.ADVANCE, _Then.SKIP})
+_PAST = frozenset({_Then.ENTER, _Then.FINISH, _Then.WEIGH, _Then.ADVANCE, _Then.SKIP})
 
 
 def relies_on_what_was_shown(gate: Gate, action: Action) -> bool:
@@ -212,12 +229,18 @@ def after_answer(
             return _skip(plan, at, facts)
         case _Then.CANCEL:
             return Decision(move=Cancel())
-        case _Then.FINISH if result is not None:
-            return _finish(plan, at, result, facts)
+        case _Then.FINISH | _Then.WEIGH as then if result is not None:
+            weigh = _finish if then is _Then.FINISH else _weigh_again
+            return weigh(plan, at, result, facts)
         case _ if gate is Gate.AFTER_STEP and not _is_done(result):
             return _skip(plan, at, facts)
         case _:
             return _advance(plan, at, facts).after(StepCompleted(unit))
+
+
+def _weigh_again(plan: Plan, at: int, result: Result, facts: Facts) -> Decision:
+    before = facts.warnings_total - len(result.warnings)  # they are counted already
+    return after_result(plan, at, result, replace(facts, warnings_total=max(0, before)))
 
 
 def _entering(plan: Plan, at: int, facts: Facts) -> str:
@@ -311,13 +334,13 @@ def _advance(plan: Plan, at: int, facts: Facts) -> Decision:
     left: tuple[Passed, ...] = (PhaseLeft(here),)
     if here is Phase.EVALUATE and facts.retry_count:
         left = (LoopLeft(successful=True, used=facts.retry_count), *left)
-    left = (*left, *_skipped_before(plan, following, after=here))
+    left = (*left, *skipped_before(plan, following, after=here))
     if following == len(plan.units):
         return Decision(move=Complete(following), passed=left)
     return arrive(plan, following, facts, action="continue").after(*left)
 
 
-def _skipped_before(plan: Plan, at: int, after: Phase | None = None) -> tuple[PhaseSkipped, ...]:
+def skipped_before(plan: Plan, at: int, after: Phase | None = None) -> tuple[PhaseSkipped, ...]:
     """The phases left out between one that is done and the one that comes next."""
     names = [phase.name for phase in plan.phases]
     first = names.index(after) + 1 if after else 0

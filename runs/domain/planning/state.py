@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from runs.domain.values.events import ALIASES, EventType
 from runs.domain.values.phases import Phase
+from runs.domain.values.plain_json import text_at
 from runs.domain.workflow.plan import Plan
 
 
@@ -15,6 +16,7 @@ class StepState:
     started_at: str | None = None
     completed_at: str | None = None
     duration_ms: int | None = None
+    taken_over_from: str | None = None  # the run it was executed in
 
     def shape(self) -> dict[str, object]:
         known = {
@@ -23,6 +25,7 @@ class StepState:
             "started_at": self.started_at,
             "completed_at": self.completed_at,
             "duration_ms": self.duration_ms,
+            "taken_over_from": self.taken_over_from,
         }
         return {key: value for key, value in known.items() if value is not None}
 
@@ -103,6 +106,8 @@ def _fold_step(phase: PhaseState, kind: EventType, document: Mapping[str, object
     step = phase.steps.setdefault(key, StepState(id=key))
     step.status = _STEP_STATUS[kind]
     at = str(document.get("timestamp", ""))
+    source = text_at(document, "metadata", "taken_over_from")
+    step.taken_over_from = source or None
     if kind is EventType.STEP_START:
         step.started_at = at
     elif kind is EventType.STEP_COMPLETE:

@@ -45,6 +45,7 @@ class Verdict:
     extra: tuple[str, ...] = ()
     reordered: tuple[str, ...] = ()
     fabricated: tuple[str, ...] = ()
+    taken_over: tuple[str, ...] = ()  # of the matched: another run executed them
     # Refused, so the run stayed on its plan in spite of them.
     divergences: tuple[Divergence, ...] = ()
 
@@ -58,7 +59,8 @@ class Verdict:
             for name in ("missing", "extra", "reordered", "fabricated")
             if (keys := getattr(self, name))
         ]
-        return "; ".join(faults) or f"{number_of(len(self.matched), 'step')} as planned"
+        taken = f", {len(self.taken_over)} of them taken over" if self.taken_over else ""
+        return "; ".join(faults) or f"{number_of(len(self.matched), 'step')} as planned{taken}"
 
 
 def verify(planned: Sequence[str], traces: Iterable[Trace]) -> Verdict:

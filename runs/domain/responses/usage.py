@@ -25,7 +25,7 @@ def spoken(usage: Mapping[str, object] | None) -> str:
     known = counted(**(usage or {}))
     tokens = [known[name] for name in (TOKENS_IN, TOKENS_OUT) if name in known]
     parts = (
-        _cost(known[COST]) if COST in known else "",
+        dollars(known[COST]) if COST in known else "",
         number_of(round(known[TURNS]), "turn") if TURNS in known else "",
         number_of(round(sum(tokens)), "token") if tokens else "",
     )
@@ -40,5 +40,5 @@ def total(usages: Iterable[Mapping[str, object] | None]) -> dict[str, float]:
     return dict(together)
 
 
-def _cost(dollars: float) -> str:
-    return "under $0.01" if 0 < dollars < 0.01 else f"${dollars:,.2f}"
+def dollars(amount: float) -> str:
+    return "under $0.01" if 0 < amount < 0.01 else f"${amount:,.2f}"

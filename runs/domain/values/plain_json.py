@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -35,6 +35,24 @@ def _is_deep(value: object) -> bool:
 def given(values: Mapping[str, object], key: str, kind: type[T]) -> T:
     value = values.get(key)
     return value if isinstance(value, kind) else kind()
+
+
+def text_at(document: object, *keys: str) -> str:
+    """The text at a path of keys in somebody else's document; empty where there is none."""
+    found = _at(document, keys)
+    return found if isinstance(found, str) else ""
+
+
+def number_at(document: object, *keys: str) -> int:
+    """The whole number at a path of keys; 0 where there is none."""
+    found = _at(document, keys)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def _at(document: object, keys: Sequence[str]) -> object:
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document
 
 
 def quoted(value: object) -> str:

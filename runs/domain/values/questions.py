@@ -60,6 +60,7 @@ class Gate(StrEnum):
     FAILURE = "failure"
     INPUT = "input"  # the step itself needs an answer
     CHECK_IN = "check_in"
+    BUDGET = "budget"  # what agents may cost is used up
 
 
 class ItemKind(StrEnum):

@@ -30,6 +30,7 @@ _HEADING_MARKS = re.compile(r"(?<!\S)(?:#{1,6}(?:\s+|$))+")
 _LOOKS_LIKE_A_FENCE = re.compile(
     rf"(?:[{_BRACKET}]|&lt;?|&#0*60;?|&#x0*3c;?)(?=[\s\\/]*faber[\s_.-]*words)", re.IGNORECASE
 )
+_INNER_QUOTES = str.maketrans("“”", "‘’")
 
 
 def visible(text: str) -> str:
@@ -64,6 +65,11 @@ def one_line(words: str, most: int = 300) -> str:
 def shortened(text: str, most: int) -> str:
     """The text as it is, cut to its length."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def quoted_line(words: str, most: int) -> str:
+    """A line in quotes; what is quoted within it has single ones."""
+    return f"“{one_line(words, most).translate(_INNER_QUOTES)}”"
 
 
 def tame(words: str, most: int) -> str:
@@ -111,15 +117,20 @@ def scrubbed(value: object, scrub: Scrub, *, names: bool = True) -> object:
 
 
 def _collect(value: object, name: str, texts: list[str], *, names: bool) -> None:
-    if isinstance(value, str):
-        texts.append(_named(name if names else "", value))
-    elif isinstance(value, dict):
+    # Called for every text that is kept: most values are told apart by their type alone.
+    if isinstance(value, dict):
         for key, inner in value.items():
-            texts.append(str(key))
-            _collect(inner, str(key), texts, names=names)
+            named = key if type(key) is str else str(key)
+            texts.append(named)
+            if type(inner) is str:
+                texts.append(f"{named}: {inner}" if names and named else inner)
+            elif inner is not None and type(inner) is not int:
+                _collect(inner, named, texts, names=names)
     elif isinstance(value, list | tuple):
         for inner in value:
             _collect(inner, "", texts, names=names)
+    elif isinstance(value, str):
+        texts.append(_named(name if names else "", value))
 
 
 def _walk(value: object, name: str, scrub: Scrub, *, names: bool) -> object:

@@ -7,11 +7,12 @@ from typing import Literal, NamedTuple, TypeVar
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.phases import Phase
-from runs.domain.workflow.deciding import timing
+from runs.domain.workflow.deciding import spending, timing
 from runs.domain.workflow.definition import (
     Agent,
     Autonomy,
     AutonomyLevel,
+    Budget,
     ResultHandling,
     Step,
     Workflow,
@@ -56,10 +57,12 @@ def make_plan(
     autonomy: AutonomyLevel | None = None,
     phases: Sequence[str] = (),
     step: str = "",
+    budget: Budget | None = None,
 ) -> MergedPlan:
     """Plan the first workflow of the chain, whose root comes last; raises Invalid.
 
     `phases` and `step` narrow the plan: to some phases in their order, or to one step alone.
+    What `budget` says stands in place of the workflow's.
     """
     notes = Notes()
     placed = [item for phase in Phase for item in _placed(chain, phase)]
@@ -71,6 +74,8 @@ def make_plan(
     _check_timing(chain, placed, notes)
     merged = [_planned(chain, phase, kept, _gates(settled), notes) for phase in Phase]
     selected = select(merged, phases=phases, step=step, notes=notes)
+    granted = spending.granted(chain, budget)
+    spending.check(granted, merged, notes)
     if notes.problems:
         raise Invalid(notes.problems)
     plan = Plan(
@@ -82,6 +87,7 @@ def make_plan(
         phases=tuple(selected),
         worktree=_nearest((workflow.worktree for workflow in chain), None),
         paths=tuple(dict.fromkeys(glob for workflow in chain for glob in workflow.paths)),
+        budget=granted,
     )
     return MergedPlan(plan=plan, warnings=tuple(notes.warnings))
 

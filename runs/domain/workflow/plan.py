@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from runs.domain.values.phases import Phase
-from runs.domain.workflow.definition import Autonomy, Step, Value
+from runs.domain.workflow.definition import Autonomy, Budget, Step, Value
 
 
 class Unit(Value):
@@ -54,6 +54,7 @@ class Plan(Value):
     phases: tuple[PlannedPhase, ...] = ()
     worktree: bool | None = None  # None: the project decides
     paths: tuple[str, ...] = ()  # globs of the files that any step may touch
+    budget: Budget | None = None  # of the whole run
 
     @classmethod
     def read(cls, document: object) -> "Plan":

@@ -12,6 +12,7 @@ from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import (
     Agent,
     Autonomy,
+    Budget,
     Escalation,
     Evidence,
     Hook,
@@ -29,6 +30,7 @@ Loc = tuple[str | int, ...]
 _MODEL_UNDER: Mapping[str, type[BaseModel]] = {
     **dict.fromkeys(STEP_LISTS, Step),
     "agent": Agent,
+    "budget": Budget,
     "escalate": Escalation,
     "evidence": Evidence,
     "options": StepOption,
@@ -194,6 +196,8 @@ _SENTENCES: Mapping[str, Callable[[ErrorDetails], str]] = {
     "string_type": _must_be("a string"),
     "bool_type": _must_be("true or false"),
     "int_type": _must_be("a whole number"),
+    "int_from_float": _must_be("a whole number"),
+    "float_type": _must_be("a number"),
     "tuple_type": _must_be("a list"),
     "dict_type": _must_be("an object"),
     "model_type": _must_be("an object"),

@@ -15,6 +15,7 @@ from runs.domain.workflow.commands import (
     names_in,
     scripts_in,
 )
+from runs.domain.workflow.deciding.spending import check_written
 from runs.domain.workflow.old_files import AGENT_KEYS, given, ways_to_execute
 from runs.domain.workflow.problems import (
     Notes,
@@ -45,6 +46,7 @@ def check_rules(document: dict[str, object], notes: Notes) -> None:
             if not _asks(step, name, gated):
                 _no_effect(step, place, notes)
     _agent(document, "", notes)
+    check_written(document, "", notes)
     _unique_ids(document, notes)
     _failures_stop(document, notes)
     _check_hooks(document, notes)
@@ -172,6 +174,7 @@ def _known_action(asked: FeedbackType, name: str, action: object, place: str, no
 
 _STEP_RULES = (
     *(_one_way, _run_says_something, _agent, _quorum, _selection, _options, _rounds, _scripts),
+    check_written,
 )
 
 

@@ -138,7 +138,7 @@ def _keep(
     if latest and latest.sha256 == digest:
         return None
     revision = latest.revision + 1 if latest else 1
-    run.revisions.create(
+    made = run.revisions.create(
         attempt=attempt,
         path=file.path,
         revision=revision,
@@ -146,21 +146,26 @@ def _keep(
         size=len(file.content),
         content=file.content,
     )
+    return told_of(made, phase, step)
+
+
+def told_of(made: Artifact, phase: str, step: str, **more: object) -> Entry:
+    """How a revision stands in the history, by which it is known to be the file it was."""
     return Entry(
-        type=EventType.ARTIFACT_MODIFY if latest else EventType.ARTIFACT_CREATE,
+        type=EventType.ARTIFACT_MODIFY if made.revision > 1 else EventType.ARTIFACT_CREATE,
         phase=phase,
         step=step,
-        message=f"{file.path} revision {revision}",
+        message=f"{made.path} revision {made.revision}",
         artifacts=(
             {
                 "type": "file",
-                "name": Path(file.path).name,
-                "path": file.path,
-                "sha": digest,
-                "size_bytes": len(file.content),
+                "name": Path(made.path).name,
+                "path": made.path,
+                "sha": made.sha256,
+                "size_bytes": made.size,
             },
         ),
-        metadata={"revision": revision},
+        metadata={"revision": made.revision, **more},
     )
 
 
@@ -183,6 +188,8 @@ def shown_at(
     run: Run, attempt: StepAttempt | None, *, gone: Collection[str] = ()
 ) -> list[Artifact]:
     """The revisions a reviewer decides on: what the step named, else the newest of every file."""
+    if attempt is not None and not attempt.files:
+        return []
     latest: dict[str, Artifact] = {}
     for artifact in run.revisions.defer("content").order_by("path", "revision"):
         if artifact.path not in gone:

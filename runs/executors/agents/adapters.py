@@ -18,6 +18,7 @@ class Call:
     instruction: str = ""
     session: str = ""  # to go on in
     new_session: str = ""  # to begin, when it does not go on; empty: the program names it
+    only_answers: bool = False  # it is asked about its work, and may change nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,15 @@ class Adapter(Protocol):
         """Whether a session can be given its name before it begins."""
 
     def argv(self, command: Sequence[str], call: Call) -> tuple[str, ...]:
-        """The command with what this call needs; a flag that is there already is left alone."""
+        """The command with what this call needs; a flag that is there already is left alone.
+
+        For a call that only answers, flags that would let it do more are taken out.
+        """
 
     def answer(self, printed: str, *, step: str) -> Result: ...
+
+    def words(self, printed: str) -> str | Result:
+        """What it said as it said it, or the failure that it reported."""
 
     def said(self, printed: str) -> Said: ...
 
@@ -53,6 +60,22 @@ class Adapter(Protocol):
 def has(command: Sequence[str], *flags: str) -> bool:
     """Whether a flag is given, as a word of its own or as `--flag=value`."""
     return any(word.partition("=")[0] in flags for word in command)
+
+
+def without(command: Sequence[str], flags: Mapping[str, int | None]) -> tuple[str, ...]:
+    """The command without these flags and the words behind each; None: all up to the next flag."""
+    kept: list[str] = []
+    words = list(command)
+    while words:
+        name, _, value = (word := words.pop(0)).partition("=")
+        if name not in flags:
+            kept.append(word)
+        elif not value:
+            most = flags[name]
+            while words and (most is None or most > 0) and not words[0].startswith("-"):
+                words.pop(0)
+                most = None if most is None else most - 1
+    return tuple(kept)
 
 
 def session_name(value: object) -> str:

@@ -9,9 +9,15 @@ from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.responses.schema import SKILL_RESPONSE
 from runs.domain.values.secrets.redaction import redact
-from runs.executors.agents.adapters import Call, Said, has, session_name
+from runs.executors.agents.adapters import Call, Said, has, session_name, without
 from runs.executors.orders import Outcome
-from runs.executors.printed_response import agent_answer, last_envelope, opened, words_of_error
+from runs.executors.printed_response import (
+    agent_answer,
+    last_envelope,
+    opened,
+    reported,
+    words_of_error,
+)
 
 SCHEMA = json.dumps(SKILL_RESPONSE, separators=(",", ":"))
 # Linux takes no argument of 128 KiB; what is longer stands in the prompt alone.
@@ -22,6 +28,14 @@ _SESSION_FLAGS = (
     *("--from-pr", "--no-session-persistence"),
 )
 _INSTRUCTION_FLAGS = ("--append-system-prompt", "--append-system-prompt-file")
+# What would let an agent do more than read, with how many words stand behind each.
+_POWERS: Mapping[str, int | None] = {
+    **dict.fromkeys(("--dangerously-skip-permissions", "--allow-dangerously-skip-permissions"), 0),
+    **dict.fromkeys(("--permission-mode", "--permission-prompt-tool", "--json-schema"), 1),
+    **dict.fromkeys(("--allowedTools", "--allowed-tools", "--tools", "--mcp-config"), None),
+    "--strict-mcp-config": 0,
+}
+_READS_ONLY = ("--permission-mode", "plan", "--tools", "Read,Grep,Glob", "--strict-mcp-config")
 _REFUSAL = re.compile(r"No conversation found with session ID|Session ID \S+ is already in use")
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -39,13 +53,22 @@ class Claude:
         return self.takes_sessions(command)
 
     def argv(self, command: Sequence[str], call: Call) -> tuple[str, ...]:
-        return (*command, *_flags(command, call))
+        if not call.only_answers:
+            return (*command, *_flags(command, call))
+        reading = (*without(command, _POWERS), *_READS_ONLY)
+        return (*reading, *_flags(reading, call))
 
     def answer(self, printed: str, *, step: str) -> Result:
         envelope = last_envelope(printed)
         if envelope is None:
             return agent_answer(printed, step=step)
         return _with_refused_tools(opened(envelope, step=step), envelope)
+
+    def words(self, printed: str) -> str | Result:
+        envelope = last_envelope(printed)
+        if envelope is None:
+            return printed.strip()
+        return reported(envelope) or str(envelope.get("result") or "").strip()
 
     def said(self, printed: str) -> Said:
         envelope = last_envelope(printed) or {}
@@ -78,7 +101,7 @@ def _flags(command: Sequence[str], call: Call) -> Iterator[str]:
     fits = 0 < len(instruction.encode(errors="replace")) <= LONGEST_ARGUMENT
     if fits and not has(command, *_INSTRUCTION_FLAGS):
         yield from ("--append-system-prompt", instruction)
-    if not has(command, "--json-schema"):
+    if not call.only_answers and not has(command, "--json-schema"):
         yield from ("--json-schema", SCHEMA)
 
 

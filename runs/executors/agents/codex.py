@@ -1,15 +1,26 @@
 """Codex without a terminal: `codex exec --json -`, which prints an event on each line."""
 
 import json
+import os
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
-from runs.executors.agents.adapters import Call, Said, has, session_name
+from runs.executors.agents.adapters import Call, Said, has, session_name, without
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import agent_answer, no_answer, reported_error
 
+# What would let an agent do more than read, with how many words stand behind each.
+_POWERS: Mapping[str, int | None] = {
+    **dict.fromkeys(("--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto"), 0),
+    **dict.fromkeys(("--approve-for-me", "--dangerously-bypass-hook-trust"), 0),
+    **dict.fromkeys(("--sandbox", "-s", "--ask-for-approval", "-a", "--add-dir"), 1),
+    "--output-schema": 1,
+}
+_READS_ONLY = ("--sandbox", "read-only", "-c", 'approval_policy="never"')
 _REFUSAL = re.compile("no rollout found|no saved session found", re.IGNORECASE)
 
 _Event = Mapping[str, object]
@@ -29,6 +40,8 @@ class Codex:
         words = list(command[:-1] if command[-1:] == ("-",) else command)
         if "exec" not in words and "e" not in words:
             words.append("exec")
+        if call.only_answers:
+            words = [*without(words, _POWERS), *_READS_ONLY, *_without_servers()]
         if not has(words, "--json", "--experimental-json"):
             words.append("--json")
         # Most flags belong to `exec`, so they must stand before `resume`.
@@ -44,6 +57,12 @@ class Codex:
             return reported_error(problem)
         message = _last_message(events)
         return agent_answer(message, step=step) if message else no_answer("")
+
+    def words(self, printed: str) -> str | Result:
+        events = list(_events(printed))
+        if problem := _problem(events):
+            return reported_error(problem)
+        return (_last_message(events) if events else printed).strip()
 
     def said(self, printed: str) -> Said:
         threads, turns = [""], []
@@ -61,6 +80,17 @@ class Codex:
         if any(event["type"] == "turn.started" for event in events):
             return False  # it has begun to work
         return bool(_REFUSAL.search(outcome.stderr + _problem(events)))
+
+
+def _without_servers() -> Iterator[str]:
+    """Its own MCP servers act outside of its sandbox; an empty table would not take them away."""
+    home = Path(os.environ.get("CODEX_HOME") or Path("~/.codex").expanduser())
+    try:
+        known = tomllib.loads((home / "config.toml").read_text()).get("mcp_servers")
+    except (OSError, ValueError):
+        return
+    for name in known if isinstance(known, dict) else ():
+        yield from ("-c", f"mcp_servers.{name}.enabled=false")
 
 
 def _events(printed: str) -> Iterator[_Event]:

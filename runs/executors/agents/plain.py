@@ -23,6 +23,9 @@ class Plain:
     def answer(self, printed: str, *, step: str) -> Result:
         return agent_answer(printed, step=step)
 
+    def words(self, printed: str) -> str | Result:
+        return printed.strip()
+
     def said(self, printed: str) -> Said:
         return Said()
 

@@ -44,6 +44,11 @@ GOING_ON = """\
 You executed this step before, in this session. What you read and did then still holds, as far as
 what follows does not say otherwise. {why}"""
 
+ANSWER_ONLY = """\
+A reviewer asks you about your work before deciding on it. Only answer the question: change no file,
+run nothing that changes anything, and do not go on with the work. Your answer decides nothing; the
+reviewer decides. If you do not know, say so. Answer in Markdown, not as a JSON skill response."""
+
 _WHY = {
     "revise": "Changes to your work are asked for: make them.",
     "retry": "It is executed again: mend what went wrong.",
@@ -57,14 +62,24 @@ def prompt(order: Order, *, resumed: bool = False) -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def question_prompt(order: Order, question: str, *, resumed: bool) -> str:
+    """A question about a step, for the session that executed it or for one that did not."""
+    sections = [ANSWER_ONLY, *(() if resumed else _story(order)), f"## The question\n\n{question}"]
+    return "\n\n".join(sections) + "\n"
+
+
 def _whole_story(order: Order) -> Iterator[str]:
     yield from _instruction(order)
+    yield from _story(order)
+    yield f"## How to answer\n\n{HOW_TO_ANSWER}"
+
+
+def _story(order: Order) -> Iterator[str]:
     yield _step(order)
     yield from _since_then(order)
     if plan := order.briefing.get("plan"):
         yield f"## The plan\n\n{_plan(plan, order.key)}"
     yield from _context(order, "Context")
-    yield f"## How to answer\n\n{HOW_TO_ANSWER}"
 
 
 def _what_is_new(order: Order) -> Iterator[str]:

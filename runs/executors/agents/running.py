@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import PurePath
 from uuid import NAMESPACE_URL, uuid5
 
-from runs.domain.responses.results import Result, failure
+from runs.domain.responses.results import Result, ResultStatus, failure
 from runs.domain.workflow.agents import Kind
 from runs.executors.agents.adapters import Adapter, Call
 from runs.executors.agents.choosing import Chosen, choose, missing
 from runs.executors.agents.claude import Claude
 from runs.executors.agents.codex import Codex
 from runs.executors.agents.plain import Plain
-from runs.executors.agents.prompts import prompt
+from runs.executors.agents.prompts import ANSWER_ONLY, prompt, question_prompt
 from runs.executors.launching import doubted, launch
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.executors.process import Finished
@@ -33,20 +33,30 @@ class Preview:
 
 
 def run_agent(order: Order, rules: Rules, watcher: Watcher) -> Outcome:
+    return _run(order, rules, watcher)
+
+
+def ask_agent(order: Order, rules: Rules, watcher: Watcher, *, question: str) -> Outcome:
+    """Ask the agent of a step about its work; its words are the result's `details.answer`."""
+    return _run(order, rules, watcher, question)
+
+
+def _run(order: Order, rules: Rules, watcher: Watcher, question: str = "") -> Outcome:
     try:
         chosen = choose(order.step, rules)
     except ValueError as error:
         return Outcome(result=failure(str(error)))
     if missing := _missing(chosen, order):
         return Outcome(result=missing)
-    call = _call(order, chosen)
-    outcome = _launched(chosen, call, order, rules, watcher)
+    call = _asking(order, chosen) if question else _call(order, chosen)
+    launched = partial(_launched, chosen, order=order, rules=rules, watcher=watcher)
+    outcome = launched(call, question=question)
     session = call.session or call.new_session
     if not session or not ADAPTERS[chosen.kind].refuses_session(outcome):
         return outcome
     note = BEGUN_ANEW.format(session=session)
     watcher.line("stderr", note)
-    anew = _launched(chosen, replace(call, session="", new_session=""), order, rules, watcher)
+    anew = launched(replace(call, session="", new_session=""), question=question)
     return _noted(anew, note)
 
 
@@ -66,28 +76,42 @@ def _call(order: Order, chosen: Chosen) -> Call:
     )
 
 
+def _asking(order: Order, chosen: Chosen) -> Call:
+    # A session of its own is not named: the step's attempt bears that name.
+    return replace(_call(order, chosen), instruction=ANSWER_ONLY, new_session="", only_answers=True)
+
+
 def _session_of(order: Order) -> str:
     """The same for the same attempt, so that a replay shows it, and another for every other."""
     of_run, attempt = order.environment.get("FABER_RUN_ID"), order.environment.get("FABER_ATTEMPT")
     return str(uuid5(NAMESPACE_URL, f"faber:{of_run}/{order.key}#{attempt}"))
 
 
-def _prepared(chosen: Chosen, call: Call, order: Order) -> Preview:
-    return Preview(
-        argv=ADAPTERS[chosen.kind].argv(chosen.command, call),
-        stdin=prompt(order, resumed=bool(call.session)),
-    )
+def _prepared(chosen: Chosen, call: Call, order: Order, question: str = "") -> Preview:
+    resumed = bool(call.session)
+    told = prompt(order, resumed=resumed)
+    if question:
+        told = question_prompt(order, question, resumed=resumed)
+    return Preview(argv=ADAPTERS[chosen.kind].argv(chosen.command, call), stdin=told)
 
 
-def _launched(chosen: Chosen, call: Call, order: Order, rules: Rules, watcher: Watcher) -> Outcome:
-    adapter, prepared = ADAPTERS[chosen.kind], _prepared(chosen, call, order)
+def _launched(
+    chosen: Chosen,
+    call: Call,
+    *,
+    question: str,
+    order: Order,
+    rules: Rules,
+    watcher: Watcher,
+) -> Outcome:
+    adapter, prepared = ADAPTERS[chosen.kind], _prepared(chosen, call, order, question)
     outcome = launch(
         prepared.argv,
         order=replace(order, environment=_environment(adapter, order)),
         rules=rules,
         watcher=watcher,
         feed=prepared.stdin.encode(errors="replace"),
-        read=partial(_read, adapter, order),
+        read=partial(_heard, adapter) if question else partial(_read, adapter, order),
     )
     said = adapter.said(outcome.stdout)
     # One that was ended early did not tell its session, and can still be asked on in it.
@@ -103,6 +127,22 @@ def _environment(adapter: Adapter, order: Order) -> dict[str, str]:
 
 def _read(adapter: Adapter, order: Order, finished: Finished) -> Result:
     return doubted(adapter.answer(finished.stdout.text, step=order.key), finished.exit_code)
+
+
+def _heard(adapter: Adapter, finished: Finished) -> Result:
+    """The answer to a question; an agent that ended badly has given none."""
+    words = adapter.words(finished.stdout.text)
+    if isinstance(words, Result):
+        return words
+    if finished.exit_code or not words:
+        return failure(
+            "The agent gave no answer."
+            if not finished.exit_code
+            else f"The agent exited with code {finished.exit_code}."
+        )
+    return Result(
+        status=ResultStatus.SUCCESS, message="The agent answered.", details={"answer": words}
+    )
 
 
 def _noted(outcome: Outcome, note: str) -> Outcome:

@@ -13,7 +13,7 @@ class Command(FaberCommand):
     help = "Print a one-time sign-in link, valid for 10 minutes."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("name", metavar="NAME", help="an account")
 
     def reply(self, **options: Any) -> Reply:
         user = users.find(options["name"])

@@ -13,7 +13,6 @@ from runs.models import Run
 from runs.record import run_json
 from runs.terminal import layout
 from runs.terminal.console import FaberCommand, Reply
-from runs.terminal.watching import following_for
 
 NEWEST = 20
 LOOK_SECONDS = 0.5
@@ -40,6 +39,8 @@ class Command(FaberCommand):
         # What is watched stays the same, also when `latest` becomes another.
         run = find_run(options["run"], seen_by=None) if options["run"] else None
         if options["watch"]:
+            from runs.terminal.watching import following_for  # noqa: PLC0415  it knows workers
+
             with following_for(self.say) as follow:
                 while _is_going_on(run):
                     follow(self._lines(run))

@@ -25,9 +25,9 @@ class Command(FaberCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="do", required=True, metavar="create | list | revoke")
         create = actions.add_parser("create", help="create a token and show it once")
-        create.add_argument("name", metavar="NAME")
+        create.add_argument("name", metavar="NAME", help="a name of its own, for the record")
         scopes = [scope.value for scope in Scope]
-        create.add_argument("--scope", choices=scopes, required=True)
+        create.add_argument("--scope", choices=scopes, required=True, help="what it may do")
         create.add_argument("--user", metavar="U", help="the account it acts for")
         create.add_argument(
             *("--project", "-p"),
@@ -41,7 +41,7 @@ class Command(FaberCommand):
         )
         actions.add_parser("list", help="list tokens, without their secrets")
         revoke = actions.add_parser("revoke", help="revoke a token immediately")
-        revoke.add_argument("name", metavar="NAME")
+        revoke.add_argument("name", metavar="NAME", help="a token of `list`")
         for action in actions.choices.values():
             # After the action too, where people write it.
             action.add_argument("--json", action="store_true", default=argparse.SUPPRESS)

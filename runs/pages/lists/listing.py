@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from runs.accounts.membership import EVERYTHING, Sight
@@ -15,8 +15,11 @@ from runs.domain.values.status import RunStatus
 from runs.engine import turns
 from runs.models import Event, Project, Run
 from runs.record.endings import Ending, endings
+from runs.search import counts, matching
+from runs.search.counts import Quantity
 
 PER_PAGE = 50
+COUNTED = 10_000  # of each status, and the last run that a page can show; a filter finds the others
 OFFERED = 200  # names in one menu; whoever has more types them into the search
 # What only an executor or the page of the run needs.
 _HEAVY = ("plan", "inputs", "environment", "approvals", "prompt", "artifacts", "phases")
@@ -50,23 +53,20 @@ class StatusChip:
 
     value: str
     label: str
-    count: int
+    count: Quantity
     is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunList:
     leaf: Page[Run]
+    total: Quantity
     chips: list[StatusChip]
-    everything: int  # of any status
+    everything: Quantity  # of any status
     version: str
     is_live: bool
     holders: Mapping[int, Sequence[Run]]  # whom waiting runs wait for, by project
     endings: Mapping[int, Ending]  # of those that have ended, by run
-
-    @property
-    def count(self) -> int:
-        return self.leaf.paginator.count
 
 
 if TYPE_CHECKING:
@@ -89,17 +89,20 @@ class _Counted(_Pages):
 
 def listed(wanted: RunFilter, number: str) -> RunList:
     version = newest()
-    counts = counted(wanted)
-    total = counts.get(wanted.status, 0) if wanted.status else sum(counts.values())
-    runs = found(wanted)
-    leaf = _Counted(runs, total).get_page(number)
+    matching_any = _narrowed(wanted, is_all=bool(wanted.status))
+    quantities = _counted(wanted, matching_any)
+    everything = sum(quantities.values(), counts.NONE)
+    total = quantities.get(wanted.status, counts.NONE) if wanted.status else everything
+    runs = _of_status(wanted, matching_any)
+    leaf = _Counted(runs, min(total.count, COUNTED)).get_page(number)
     first = PER_PAGE * (leaf.number - 1)
     leaf.object_list = list(_whole(runs[first : first + PER_PAGE])) if total else []
     waiting = [run.project for run in leaf.object_list if run.state is RunStatus.PENDING]
     return RunList(
         leaf=leaf,
-        chips=_chips(counts, wanted.status),
-        everything=sum(counts.values()),
+        total=total,
+        chips=_chips(quantities, wanted.status),
+        everything=everything,
         version=version,
         is_live=leaf.number == 1,
         holders=turns.holders_of(waiting),
@@ -113,9 +116,15 @@ def newest() -> str:
     return str(known or 0)
 
 
-def found(wanted: RunFilter) -> QuerySet[Run]:
-    """The runs, newest first; asked for their keys alone, one index answers."""
-    runs = _narrowed(wanted)
+def found(wanted: RunFilter, *, is_all: bool = False) -> QuerySet[Run]:
+    """The runs, newest first; asked for their keys alone, one index answers.
+
+    A text finds the newest that have it, and `is_all` also those that nobody pages to.
+    """
+    return _of_status(wanted, _narrowed(wanted, is_all=is_all or bool(wanted.status)))
+
+
+def _of_status(wanted: RunFilter, runs: QuerySet[Run]) -> QuerySet[Run]:
     if wanted.status:
         runs = runs.filter(status=wanted.status)
     return runs.order_by("-created_at", "-id")
@@ -127,10 +136,12 @@ def _whole(runs: QuerySet[Run]) -> QuerySet[Run]:
     return rows.defer(*_HEAVY).order_by("-created_at", "-id")
 
 
-def counted(wanted: RunFilter) -> Mapping[str, int]:
-    """How many runs have each status, whichever of them is looked at."""
-    rows = _narrowed(wanted).order_by().values_list("status").annotate(Count("pk"))
-    return dict(rows)
+def _counted(wanted: RunFilter, runs: QuerySet[Run]) -> Mapping[str, Quantity]:
+    """How many runs have each status, whichever of them is looked at; each as far as is counted."""
+    if wanted.text or wanted.narrows:
+        # Among the newest: no index knows both what they are narrowed by and their status.
+        return counts.by("status", runs.order_by("-created_at"), COUNTED)
+    return counts.up_to(COUNTED, {each.value: runs.filter(status=each) for each in RunStatus})
 
 
 def projects(sight: Sight) -> list[str]:
@@ -151,46 +162,40 @@ def since(days: int) -> datetime | None:
     return timezone.now() - timedelta(days=days) if days else None
 
 
-def _names(field: str, sight: Sight) -> list[str]:
-    names = sight.of(Run.objects.order_by(field)).values_list(field, flat=True).distinct()
-    return list(names[:OFFERED])
+def _names(column: str, sight: Sight) -> list[str]:
+    return counts.names(sight.of(Run.objects.all()), column, OFFERED)
 
 
-def _narrowed(wanted: RunFilter) -> QuerySet[Run]:
+def _narrowed(wanted: RunFilter, *, is_all: bool = False) -> QuerySet[Run]:
     exact = {
-        "project__name": wanted.project,
+        "project__in": _called(wanted.project) if wanted.project else None,
         "workflow_id": wanted.workflow,
         "started_by": wanted.started_by,
         "entered_phase": wanted.phase,
         "created_at__gte": wanted.since,
     }
-    runs = Run.objects.filter(**{field: value for field, value in exact.items() if value})
+    given = {field: value for field, value in exact.items() if value not in (None, "")}
+    runs = Run.objects.filter(**given)
     runs = wanted.sight.of(runs)
-    return runs.filter(_said(wanted.text)) if wanted.text else runs
+    if not wanted.text:
+        return runs
+    narrows = is_all or wanted.narrows or wanted.sight.narrows
+    return runs.filter(matching.named(wanted.text, is_all=narrows))
 
 
-def _said(text: str) -> Q:
-    """Any part of what a run is called, or with a `#` exactly its work id."""
-    if text.startswith("#") and text != "#":
-        return Q(work_id__iexact=text[1:])
-    named = Project.objects.filter(name__icontains=text)
-    return (
-        Q(own_title__icontains=text)
-        | Q(run_id__icontains=text)
-        | Q(work_id__icontains=text)
-        | Q(workflow_id__icontains=text)
-        | Q(project__in=named)
-    )
+def _called(name: str) -> list[int]:
+    """By its key: the order of a join would be looked for among all runs."""
+    return list(Project.objects.filter(name=name).values_list("pk", flat=True))
 
 
-def _chips(counts: Mapping[str, int], chosen: str) -> list[StatusChip]:
+def _chips(quantities: Mapping[str, Quantity], chosen: str) -> list[StatusChip]:
     return [
         StatusChip(
             value=status.value,
             label=status.label.capitalize(),
-            count=counts.get(status.value, 0),
+            count=quantities.get(status.value, counts.NONE),
             is_chosen=status.value == chosen,
         )
         for status in RunStatus
-        if counts.get(status.value) or status.value == chosen
+        if quantities.get(status.value) or status.value == chosen
     ]

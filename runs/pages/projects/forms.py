@@ -9,15 +9,17 @@ from django import forms
 
 from runs.accounts import notify_urls, users
 from runs.domain.values.actors import Actor
-from runs.domain.values.errors import Invalid
+from runs.domain.values.errors import FaberError, Invalid
 from runs.domain.values.members import EVERYONE, read_members
 from runs.domain.values.moments.business_hours import read_hours, zone_of
 from runs.domain.values.moments.durations import maybe_duration
 from runs.domain.values.questions import Action, known_action
 from runs.domain.workflow import agents
 from runs.domain.workflow.definition import LABEL
+from runs.engine import starting
 from runs.models import Project, places
 from runs.pages.projects import settings
+from runs.trackers import AWAITING_LABEL
 from runs.workspaces import worktrees
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ _TIME = (
     *("due", "remind", "escalate_after", "escalate_to", "on_timeout", "business_hours"),
     "timezone",
 )
+_ISSUES = (
+    *("tracker", "repository", "start_workflow", "start_label", "tells_runs", "labels_issues"),
+    "github_allow",
+)
+_LONGEST_LABEL = 50  # of GitHub; GitLab's may be longer
 _GROUPS = (
     ("Workspace", "git-branch", ("workspace", "base_branch", "worktree", "exclusive", "needs")),
     ("Agent", "bot", ("agent", "context_tokens", "context_bytes")),
@@ -37,7 +44,7 @@ _GROUPS = (
     ("Time", "clock", _TIME),
     ("Members", "users", ("visibility", "members")),
     ("Notices", "bell", ("notify",)),
-    ("GitHub", "message-square", ("tells_runs", "labels_issues", "github_allow")),
+    ("Issues", "message-square", _ISSUES),
 )
 
 
@@ -112,7 +119,7 @@ class ProjectForm(_ModelForm):
         "the first that a request offers is taken.",
     )
     github_allow = NamesField(
-        label="GitHub logins that can use commands",
+        label="Logins that can use commands",
         required=False,
         help_text="In addition to people with write access. Separated by commas.",
     )
@@ -135,7 +142,9 @@ class ProjectForm(_ModelForm):
             "agent": "Agent",
             "context_tokens": "Context token limit",
             "context_bytes": "Context byte limit",
-            "tells_runs": "Comment on the issue when a run starts and ends",
+            "start_workflow": "Workflow started from issues",
+            "start_label": "Label that starts it",
+            "tells_runs": "Keep a status comment on the issue for every run",
             "labels_issues": "Label issues waiting for a decision",
             "due": "Due",
             "remind": "Remind every",
@@ -143,6 +152,8 @@ class ProjectForm(_ModelForm):
             "business_hours": "Business hours",
             "assign": "Assign requests to",
             "timezone": "Time zone",
+            "tracker": "Tracker",
+            "repository": "Repository",
         }
         help_texts = {
             "base_branch": "Base for worktrees and comparisons. Leave empty for the checked-out "
@@ -159,6 +170,12 @@ class ProjectForm(_ModelForm):
             "a working day. Empty: around the clock.",
             "assign": "Round-robin: each new request for group:NAME goes to the next member first; "
             "the others may answer too.",
+            "tracker": "Name it when the site has more than one.",
+            "repository": "What the tracker calls it, such as group/subgroup/name. Leave empty for "
+            "the project's own name.",
+            "start_workflow": "Started by @faber start, by the label, or by assigning the issue to "
+            "FABER's account.",
+            "start_label": "Set on an issue by someone with write access. Leave empty for none.",
             "timezone": "Of the business hours, such as Europe/Berlin; empty: UTC.",
         }
 
@@ -257,6 +274,14 @@ class ProjectForm(_ModelForm):
             raise forms.ValidationError(said) from error
         return [notify_urls.seal(url) for url in urls]
 
+    def clean_start_label(self) -> str:
+        label: str = self.cleaned_data["start_label"].strip()
+        if len(label) > _LONGEST_LABEL or "," in label:
+            raise forms.ValidationError("A label has at most 50 characters and no comma.")
+        if label.casefold() == AWAITING_LABEL:
+            raise forms.ValidationError(f"FABER sets {AWAITING_LABEL} itself. Choose another.")
+        return label
+
     def clean_agent(self) -> str:
         named: str = self.cleaned_data["agent"].strip()
         try:
@@ -274,9 +299,23 @@ class ProjectForm(_ModelForm):
             self.add_error("escalate_after", "Say both when to escalate and to whom.")
         if said.get("on_timeout") and not said.get("due"):
             self.add_error("on_timeout", "Nothing times out without due.")
+        if said.get("start_label") and not said.get("start_workflow"):
+            self.add_error("start_label", "Say which workflow it starts.")
+        if "workspace" in said and "start_workflow" in self.changed_data:
+            self._check_workflow(said)
         if "workspace" in said and "base_branch" in said:
             self._check_repository(said)
         return said
+
+    def _check_workflow(self, said: dict[str, Any]) -> None:
+        """A workflow that cannot be loaded is told of now, not on the first issue."""
+        named = said["start_workflow"] = said.get("start_workflow", "").strip()
+        folder = places.found(said["workspace"]) if said["workspace"] else None
+        try:
+            if named:
+                starting.load_for_issue(named, folder)
+        except FaberError as error:
+            self.add_error("start_workflow", str(error))
 
     def _check_repository(self, said: Mapping[str, Any]) -> None:
         """A worktree is asked for, or a branch named, where there is none: said now, not later."""

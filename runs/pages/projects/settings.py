@@ -17,7 +17,18 @@ Json = dict[str, object]
 KEYS = (
     *("workspace", "base_branch", "worktree", "exclusive", "agent", "context_tokens"),
     *("context_bytes", "reviewers", "visibility", "members", "tells_runs", "labels_issues"),
-    *("github_allow", "due", "remind", "escalate_after", "escalate_to", "on_timeout"),
+    *(
+        "tracker",
+        "repository",
+        "github_allow",
+        "start_workflow",
+        "start_label",
+        "due",
+        "remind",
+        "escalate_after",
+        "escalate_to",
+        "on_timeout",
+    ),
     *("business_hours", "timezone", "notify", "assign", "needs"),
 )
 _SEALED = "notify"  # each of these addresses is a secret

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models.functions import Left
-
 from runs.domain.responses.results import ResultStatus
 from runs.domain.values.first_error import FirstError, first_error
 from runs.models import StepAttempt, StepOutput
@@ -28,11 +26,10 @@ def error_of(attempt: StepAttempt) -> PrintedError | None:
     """One that is known by its tool before one that only looks like an error."""
     if attempt.result != ResultStatus.FAILURE:
         return None
-    parts = [Left(name, SEARCHED_CHARACTERS) for name in STREAMS]
-    kept = StepOutput.objects.filter(attempt=attempt).values_list(*parts).first() or ()
+    kept = StepOutput.of(attempt)
     found = [
         PrintedError(stream=name, error=error)
-        for name, text in zip(STREAMS, kept, strict=False)
-        if (error := first_error(bare(text)))
+        for name in STREAMS
+        if kept and (error := first_error(bare(kept.text(name)[:SEARCHED_CHARACTERS])))
     ]
     return min(found, key=lambda each: not each.error.tool, default=None)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models.functions import Length, Right
 from django.utils.safestring import SafeString
 
 from runs.domain.responses import usage
@@ -73,10 +72,10 @@ def output_of(run: Run, attempt_pk: int) -> OutputShown:
 def whole(run: Run, attempt_pk: int, stream: str) -> tuple[str, str]:
     """Everything that was kept of one stream, and what to call the file."""
     attempt = _attempt(run, attempt_pk)
-    kept = StepOutput.objects.filter(attempt=attempt).values_list(stream, flat=True).first()
+    kept = StepOutput.of(attempt)
     if kept is None:
         raise NotFound(f"No output of {attempt} was kept.")
-    return kept, f"{attempt.phase}-{attempt.step}-{attempt.number}-{stream}.txt"
+    return kept.text(stream), f"{attempt.phase}-{attempt.step}-{attempt.number}-{stream}.txt"
 
 
 def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
@@ -90,15 +89,17 @@ def _attempt(run: Run, attempt_pk: int) -> StepAttempt:
 def _streams(attempt: StepAttempt, first: PrintedError | None) -> list[Stream]:
     if text := live_output.tail(attempt):
         return [Stream(name="", title="Latest lines", text=text, length=len(text))]
-    # The database cuts: an output may be larger than a page, and than it is good to fetch.
-    parts = [part for name in STREAMS for part in (Right(name, SHOWN_CHARACTERS), Length(name))]
-    kept = StepOutput.objects.filter(attempt=attempt).values_list(*parts).first()
-    if kept is None:
-        return []
+    kept = StepOutput.of(attempt)
     return [
-        Stream(name=name, title=title, text=text, length=length, error=_place(first, name, length))
-        for (name, title), text, length in zip(STREAMS.items(), kept[::2], kept[1::2], strict=True)
-        if length
+        Stream(
+            name=name,
+            title=title,
+            text=text[-SHOWN_CHARACTERS:],
+            length=len(text),
+            error=_place(first, name, len(text)),
+        )
+        for name, title in STREAMS.items()
+        if kept and (text := kept.text(name))
     ]
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from runs.accounts import permissions
 from runs.context import reader
 from runs.context.reader import PackageSummary
+from runs.domain.planning import budgets
 from runs.domain.responses import usage
 from runs.domain.values.actors import Actor
 from runs.domain.values.status import RunStatus
@@ -24,6 +25,7 @@ from runs.pages.run.timeline import PhaseShown
 from runs.ports import asker
 from runs.record import state_json
 from runs.record.endings import Ending, ending_of
+from runs.spending import counting
 
 LONGEST_CHAIN = 10
 
@@ -67,7 +69,13 @@ class LiveProgress:
     def cost(self) -> str:
         """What the run's agents say they cost."""
         made = (made for phase in self.phases for step in phase.steps for made in step.attempts)
-        return usage.spoken(usage.total(each.attempt.usage for each in made))
+        told = usage.total(each.attempt.usage for each in made)
+        sums = {name: getattr(self.run, name) for name in counting.COLUMNS}
+        return usage.spoken({**told, **{name: sum_ for name, sum_ in sums.items() if sum_}})
+
+    @property
+    def budget(self) -> str:
+        return budgets.spoken(self.run.budget) if self.run.budget else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +109,13 @@ class RunShown:
     place: RunPlace
     ending: Ending | None
     may_steer: bool
+
+    @property
+    def behind(self) -> Sequence[str]:
+        """The steps that a new run can begin at: all before them are done."""
+        run = self.progress.run
+        units = run.frozen_plan.units[1 : run.position + 1]
+        return [unit.key for unit in units if not unit.is_hook]
 
     @property
     def steering(self) -> str:

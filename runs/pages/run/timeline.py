@@ -133,6 +133,8 @@ def width_of(time: int | None, longest: int) -> int:
 
 
 def _duration(attempt: StepAttempt, now: datetime) -> int | None:
+    if attempt.taken_over_from:
+        return None  # that time was another run's
     if attempt.started_at and attempt.status == StepAttempt.Status.RUNNING:
         return _between(attempt.started_at, now)
     return attempt.duration_ms

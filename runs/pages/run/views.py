@@ -107,7 +107,9 @@ def resume(request: PageRequest, run_id: str) -> HttpResponse:
 @require_POST
 @refusing
 def rerun(request: PageRequest, run_id: str) -> HttpResponse:
-    again, _ = starting.rerun(find_run(run_id, seen_by=visitor(request)), visitor(request))
+    original = find_run(run_id, seen_by=visitor(request))
+    named = request.POST.get("from", "")
+    again, _ = starting.rerun(original, visitor(request), from_step=named)
     return SeeOther(resolve_url("run", again.run_id))
 
 

@@ -32,6 +32,11 @@ TRIES = Buckets(burst=5, per_second=1 / 60)
 # Whatever the names: else one place could try one password on every account.
 TRIES_OF_PLACE = Window(most=20, seconds=600)
 
+_NO_PASSWORDS = {
+    "heading": "Passwords are switched off",
+    "sentence": "Use single sign-on, or ask an operator for a sign-in link.",
+}
+
 
 class PatientForm(AuthenticationForm):
     """Takes the passwords for an account only so fast."""
@@ -71,6 +76,11 @@ class SignIn(LoginView):
     authentication_form = PatientForm
     redirect_authenticated_user = True
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not settings.FABER_LOCAL_SIGN_IN:
+            return render(request, "registration/turned_away.html", _NO_PASSWORDS, status=403)
+        return super().post(request, *args, **kwargs)
+
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         return _made_to_wait(super().form_invalid(form), form)
 
@@ -89,6 +99,8 @@ sign_out = LogoutView.as_view()
 @login_not_required
 @never_cache
 def sign_in_to_admin(request: HttpRequest) -> HttpResponse:
+    if not settings.FABER_LOCAL_SIGN_IN and not request.user.is_authenticated:
+        return redirect_to_login(request.GET.get("next", "") or resolve_url("admin:index"))
     response = admin.site.login(request)
     context = getattr(response, "context_data", None) or {}
     return _made_to_wait(response, context.get("form"))

@@ -45,7 +45,7 @@ class Host:
         return self._children("cluster")
 
     def sites(self) -> list[Process]:
-        return self._children("runtime.web")
+        return self._children("web")
 
     def sentinels(self) -> list[Process]:
         return self._below(self.clusters())
@@ -63,10 +63,10 @@ class Host:
             found |= young
         return [process for process in there if process.pid in found]
 
-    def _children(self, module: str) -> list[Process]:
+    def _children(self, part: str) -> list[Process]:
         faber = self.scratch.faber
         mine = [p for p in self.scratch.processes() if faber and p.parent == faber.pid]
-        return [process for process in mine if module in process.command]
+        return [process for process in mine if process.name == f"faber-{part}"]
 
     def _below(self, parents: Iterable[Process]) -> list[Process]:
         pids = {parent.pid for parent in parents}

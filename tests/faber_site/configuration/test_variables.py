@@ -17,6 +17,14 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
+def refusal(clean: pytest.MonkeyPatch, given: dict[str, str]) -> str:
+    for name, value in given.items():
+        clean.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        variables.read()
+    return str(refused.value)
+
+
 def test_every_wrong_value_has_a_line_of_its_own(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("FABER_PORT", "http")
     clean.setenv("FABER_WORKERS", "0")
@@ -158,3 +166,132 @@ def test_where_notices_go_is_refused_without_being_repeated(
         variables.read()
 
     assert "s3cr3t" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"FABER_QUEUE": "kafka"},
+            "FABER_QUEUE='kafka' is not accepted; use database or celery.",
+        ),
+        (
+            {"FABER_QUEUE": "celery"},
+            "FABER_QUEUE='celery' is not accepted without FABER_CELERY_BROKER_URL; set it to the"
+            " address of your Redis or RabbitMQ.",
+        ),
+        (
+            {"FABER_QUEUE": "celery", "FABER_CELERY_BROKER_URL": "sqs://rita:s3cr3t@queue"},
+            "FABER_CELERY_BROKER_URL=… is not accepted; use redis://HOST:PORT/NUMBER or"
+            " amqp://USER:PASSWORD@HOST:PORT/VHOST.",
+        ),
+        *(
+            (
+                {"FABER_QUEUE": "celery", "FABER_CELERY_BROKER_URL": address},
+                "FABER_CELERY_BROKER_URL=… is not accepted; use redis://HOST:PORT/NUMBER or"
+                " amqp://USER:PASSWORD@HOST:PORT/VHOST.",
+            )
+            for address in ("redis://:s3cr3t@broker:none/0", "redis://:s3cr3t@broker/jobs")
+        ),
+    ],
+)
+def test_a_queue_that_cannot_be_had_is_refused_in_one_line(
+    clean: pytest.MonkeyPatch, given: dict[str, str], sentence: str
+) -> None:
+    assert refusal(clean, given) == sentence
+
+
+@pytest.mark.parametrize(
+    ("address", "used"),
+    [
+        ("redis://broker", "redis://broker"),
+        ("amqps://rita:pw@broker/faber", "amqps://rita:pw@broker/faber"),
+        ("rediss://:pw@broker:6380/3", "rediss://:pw@broker:6380/3?ssl_cert_reqs=required"),
+        (
+            "rediss://broker/0?ssl_ca_certs=/ca.pem",
+            "rediss://broker/0?ssl_ca_certs=/ca.pem&ssl_cert_reqs=required",
+        ),
+        ("rediss://broker/0?ssl_cert_reqs=none", "rediss://broker/0?ssl_cert_reqs=none"),
+    ],
+)
+def test_redis_and_rabbitmq_are_brokers_and_certificates_are_verified(
+    clean: pytest.MonkeyPatch, address: str, used: str
+) -> None:
+    clean.setenv("FABER_QUEUE", "celery")
+    clean.setenv("FABER_CELERY_BROKER_URL", address)
+
+    assert variables.read().celery_broker_url == used
+
+
+PROVIDER = {
+    "FABER_OIDC_ISSUER": "https://login.example.org",
+    "FABER_OIDC_CLIENT_ID": "faber",
+    "FABER_OIDC_CLIENT_SECRET": "hush",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {**PROVIDER, "FABER_OIDC_ROLES": "devs=reviewer,leads=boss"},
+            "FABER_OIDC_ROLES='leads=boss' is not accepted; use GROUP=ROLE,GROUP=ROLE with the"
+            " roles viewer, reviewer, operator, admin.",
+        ),
+        (
+            {**PROVIDER, "FABER_OIDC_ISSUER": "http://login.example.org"},
+            "FABER_OIDC_ISSUER='http://login.example.org' is not accepted; use an https address"
+            " such as https://login.example.org.",
+        ),
+        (
+            {"FABER_OIDC_ISSUER": "https://login.example.org"},
+            "Single sign-on also needs FABER_OIDC_CLIENT_ID and FABER_OIDC_CLIENT_SECRET.",
+        ),
+        (
+            {"FABER_LOCAL_SIGN_IN": "off"},
+            "FABER_LOCAL_SIGN_IN=off is not accepted without FABER_OIDC_ISSUER:"
+            " nobody could sign in.",
+        ),
+    ],
+)
+def test_a_provider_is_set_up_whole_or_not_at_all(
+    clean: pytest.MonkeyPatch, given: dict[str, str], sentence: str
+) -> None:
+    assert refusal(clean, given) == sentence
+
+
+def test_accounts_are_made_by_themselves_only_where_groups_decide(
+    clean: pytest.MonkeyPatch,
+) -> None:
+    for name, value in PROVIDER.items():
+        clean.setenv(name, value)
+    assert not variables.read().creates_accounts
+
+    clean.setenv("FABER_OIDC_ROLES", "cn=leads=operator, devs=reviewer")
+    given = variables.read()
+    assert given.oidc_roles == (("cn=leads", "operator"), ("devs", "reviewer"))
+    assert given.creates_accounts
+
+    clean.setenv("FABER_OIDC_CREATE_ACCOUNTS", "off")
+    assert not variables.read().creates_accounts
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "OTLP_ENDPOINT",
+            "collector:4318",
+            "'collector:4318' is not accepted; use an address like",
+        ),
+        ("OTLP_HEADERS", "Bearer hush-hush", "… is not accepted; use NAME=VALUE,NAME=VALUE."),
+        ("SENTRY_DSN", "https://sentry.example.org/hush-hush", "… is not accepted; use a DSN like"),
+    ],
+)
+def test_where_traces_and_errors_go_is_refused_without_secrets(
+    clean: pytest.MonkeyPatch, name: str, value: str, sentence: str
+) -> None:
+    said = refusal(clean, {f"FABER_{name}": value})
+
+    assert said.startswith(f"FABER_{name}={sentence}")
+    assert "hush" not in said

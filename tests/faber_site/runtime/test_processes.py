@@ -21,6 +21,17 @@ def test_a_session_has_its_members() -> None:
         assert processes.in_session(sleeper.pid) == []
 
 
+def test_who_has_died_is_no_longer_there() -> None:
+    with subprocess.Popen(["sleep", "30"], start_new_session=True) as sleeper:
+        members = processes.in_session(sleeper.pid)
+        assert processes.are_still_there(members)
+
+        sleeper.kill()
+        sleeper.wait()
+
+        assert not processes.are_still_there(members)
+
+
 def test_the_dead_are_no_members() -> None:
     with subprocess.Popen(["true"], start_new_session=True) as short:
         os.waitid(os.P_PID, short.pid, os.WEXITED | os.WNOWAIT)

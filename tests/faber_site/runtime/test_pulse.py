@@ -1,9 +1,22 @@
+import time
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from faber_site.runtime import pulse
-from faber_site.runtime.processes import BUSY, IDLE, SHORT_BUSY, Process
-from faber_site.runtime.pulse import FIRST_PATIENCE, PATIENCE, Pulse, Watch
+from faber_site.runtime import processes, pulse
+from faber_site.runtime.processes import BUSY, IDLE, SHORT_BUSY, SHORT_IDLE, Process
+from faber_site.runtime.pulse import (
+    CALM_AFTER,
+    FIRST_PATIENCE,
+    INTERVAL,
+    PATIENCE,
+    Pulse,
+    Stillness,
+    Watch,
+)
+from faber_site.runtime.vitals import Vitals
 from runs.jobs import heartbeat, queue
 from runs.jobs.table import Lane
 
@@ -94,7 +107,7 @@ def test_a_lane_that_is_too_busy_for_a_beat_is_shown_to_be_alive(
 ) -> None:
     settings.FABER_WORKERS = 2
     seen = watch()
-    queue.enqueue_for(SESSION, Lane.STEPS.beat)
+    queue.beat(SESSION, Lane.STEPS)
 
     pulse._look(seen, members)
 
@@ -102,19 +115,88 @@ def test_a_lane_that_is_too_busy_for_a_beat_is_shown_to_be_alive(
 
 
 @pytest.mark.django_db
-def test_a_cluster_is_stuck_when_one_of_its_lanes_is() -> None:
-    seen = Pulse()
-    seen.watch(SESSION)
-    steps, short = seen._watches
-    steps.saw_answer()
-    assert not seen.has_answered
-    short.saw_answer()
-    assert seen.has_answered
+def test_a_cluster_is_stuck_when_one_of_its_lanes_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "in_session", lambda _session: workers(IDLE, SHORT_IDLE))
+    vitals = Vitals()
+    vitals.watch(SESSION)
+    seen = Pulse(vitals)
+    seen._round()
+    queue.forget(SESSION, Lane.STEPS)  # answered
+    seen._round()
+    assert not vitals.has_answered
+    queue.forget(SESSION)
+    seen._round()
+    assert vitals.has_answered
 
     for _ in range(PATIENCE):
-        short.saw_silence(worker_is_idle=True)
+        assert not vitals.is_stuck
+        queue.forget(SESSION, Lane.STEPS)
+        seen._round()
 
-    assert seen.is_stuck
+    assert vitals.is_stuck
+
+
+def test_what_was_told_of_a_cluster_means_nothing_for_the_next() -> None:
+    vitals = Vitals()
+    vitals.watch(SESSION)
+    vitals.tell(SESSION, has_answered=True, is_stuck=True)
+    assert vitals.has_answered
+    assert vitals.is_stuck
+
+    vitals.watch(SESSION + 1)
+
+    assert not vitals.has_answered
+    assert not vitals.is_stuck
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_calm"),
+    [
+        pytest.param(workers(IDLE, IDLE), workers(IDLE, IDLE), True, id="nothing happens"),
+        pytest.param(workers(IDLE, IDLE), workers(IDLE, BUSY), False, id="somebody is busy"),
+        pytest.param(workers(IDLE, IDLE), workers(IDLE), False, id="somebody was killed"),
+        pytest.param(workers(IDLE), workers(IDLE, IDLE), False, id="somebody came"),
+        pytest.param([], [], False, id="nothing can be known"),
+    ],
+)
+def test_calm_comes_when_nothing_has_happened_for_a_while(
+    before: list[Process], after: list[Process], monkeypatch: pytest.MonkeyPatch, *, is_calm: bool
+) -> None:
+    calm = Stillness()
+    calm.saw(before)
+    assert not calm.has_come
+
+    later = time.monotonic() + CALM_AFTER + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    calm.saw(after)
+
+    assert calm.has_come == is_calm
+
+
+@pytest.mark.django_db
+def test_in_calm_nothing_is_written_between_two_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    vitals, now = Vitals(), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    there = workers(IDLE)
+    monkeypatch.setattr(processes, "in_session", lambda _session: there)
+    monkeypatch.setattr(processes, "are_still_there", lambda members: members == there)
+    vitals.watch(SESSION)
+    seen = Pulse(vitals)
+    seen._round()
+    for lane in Lane:
+        queue.forget(SESSION, lane)  # answered
+
+    now += CALM_AFTER + 1
+    seen._round()
+    now += INTERVAL
+    with CaptureQueriesContext(connection) as asked:
+        seen._round()
+
+    assert len(asked) == 0
+    there = workers(BUSY)  # no longer as it was
+    with CaptureQueriesContext(connection) as asked:
+        seen._round()
+    assert len(asked) > 0
 
 
 @pytest.mark.django_db

@@ -1,8 +1,10 @@
 """A call of an agent's tool is put to people once, and the agent hears what they decided."""
 
+import time
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from pytest_django.fixtures import Settings
 
 from feedback.models import FeedbackRequest, ToolCall
@@ -10,10 +12,10 @@ from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.tool_calls import asking
 from runs import engine
-from runs.domain.values.actors import Scope
+from runs.domain.values.actors import Role, Scope
 from runs.models import Project
 from tests import factories as f
-from tests.api_client import Program, program
+from tests.api_client import Program, account, program
 from tests.tool_calls import Hook
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +45,17 @@ def test_a_permission_is_called_by_its_command(agent: Program) -> None:
     assert request.prompt == "Claude Code wants to use Bash in shop."
     assert [option.value for option in request.choices] == ["allow", "always_allow", "deny"]
     assert request.artifacts.get().path == "Bash.txt"
+
+
+def test_its_page_says_nothing_of_a_plan_that_only_asks(agent: Program, client: Client) -> None:
+    request = asked(Hook(agent).asks("npm test"))
+    client.force_login(account("rita", Role.REVIEWER))
+
+    page = client.get(f"/requests/{request.request_id}/").content.decode()
+
+    assert "Always allow" in page
+    told = ("Completes the run", "On plan", "Blocks 1 step", "Ends the run")
+    assert [words for words in told if words in page] == []
 
 
 def test_another_tool_is_called_by_its_name_and_its_file(agent: Program) -> None:
@@ -157,8 +170,9 @@ def test_a_request_that_nobody_waits_for_is_withdrawn(
     watched, left = Hook(agent).asks("ls"), Hook(agent).asks("pwd")
     ToolCall.objects.filter(pk=left["call"]).update(polled_at=f.long_ago(asking.ABANDONED))
 
+    monkeypatch.setattr(asking, "_BEGAN", time.monotonic())
     assert asking.withdraw_abandoned() == 0  # the site may have been away itself
-    monkeypatch.setattr(asking, "_BEGAN", -asking.ABANDONED.total_seconds())
+    monkeypatch.setattr(asking, "_BEGAN", time.monotonic() - asking.ABANDONED.total_seconds())
     assert asking.withdraw_abandoned() == 1
 
     assert asked(left).status == "cancelled"

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
-from feedback.channels.github import schedule
+from feedback.channels.trackers import schedule
 from feedback.doctor import diagnosis
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
 from runs import engine
@@ -16,8 +16,9 @@ from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.isolation import ways
 from runs.models import Project, Run, WorkerBeat
+from runs.trackers import Tracker
+from tests import brokers, workers
 from tests import factories as f
-from tests import workers
 from tests.commands import faber
 from tests.fake_github import FakeGitHub, unauthorized
 from tests.jobs import work_off
@@ -48,6 +49,19 @@ def test_a_dead_cluster_is_told() -> None:
     WorkerBeat.objects.all().delete()
 
     assert whats() == "No worker is running"
+
+
+def test_a_broker_that_is_down_is_told_with_what_goes_on_without_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brokers.use_none(settings, monkeypatch)
+
+    told = faber("doctor")
+
+    assert told.code != 0
+    assert "The broker of the job queue is out of reach" in told.out
+    assert "FABER_CELERY_BROKER_URL" in told.out
+    assert "s3cr3t" not in told.out + told.err
 
 
 def test_a_dead_lane_is_told() -> None:
@@ -160,7 +174,7 @@ def test_comments_that_were_not_posted_or_heard_are_found_and_mended(github: Fak
         heard_at=timezone.now() - LONG_AGO,
     )
     assert "is missing on Acme/App#7" in whats()
-    assert "A comment by octocat on Acme/App#7 was not processed" in whats()
+    assert "The comment by octocat on Acme/App#7 was not processed" in whats()
 
     diagnosis.repair(diagnosis.findings())
 
@@ -214,6 +228,6 @@ def test_the_page_is_for_operators(client: Client, role: Role, status: int) -> N
 def test_a_token_that_may_not_write_is_told(github: FakeGitHub, role: str, is_told: bool) -> None:
     github.add_issue("Acme/App", 7)
     github.grant("Acme/App", github.login, role)
-    schedule.listen_to("Acme/App")
+    schedule.listen_to(Tracker.GITHUB, "Acme/App")
 
     assert ("can't comment in acme/app" in whats()) is is_told

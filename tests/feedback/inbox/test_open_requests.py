@@ -17,15 +17,19 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from bench.ground import filling
 from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
+from feedback.inbox.open_requests import Inbox
 from feedback.models import FeedbackRequest
 from runs.accounts import users
-from runs.accounts.membership import EVERYTHING
+from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.actors import Role
 from runs.domain.values.questions import FeedbackType
 from runs.models import Project, Run
+from runs.pages import kept
 from tests import factories as f
+from tests.plans import read_whole
 from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.django_db
@@ -345,15 +349,20 @@ def test_the_counts_are_of_all_of_what_is_shown_and_of_each_type(three: Client) 
     filtered = text(three.get("/", {"phase": "architect", "type": "review"}))
 
     assert "3 open" in everything
-    assert counts(everything) == {"All": 3, "Review": 1, "Error resolution": 1, "Selection": 1}
+    assert counts(everything) == {
+        "All": "3",
+        "Review": "1",
+        "Error resolution": "1",
+        "Selection": "1",
+    }
     assert "1 of 3 open" in filtered
-    assert counts(filtered) == {"All": 2, "Review": 1, "Selection": 1}
+    assert counts(filtered) == {"All": "2", "Review": "1", "Selection": "1"}
 
 
-def counts(page: str) -> dict[str, int]:
+def counts(page: str) -> dict[str, str]:
     chips = re.findall(r'class="chip" id=.*?</a>', page, re.DOTALL)
     told = [re.sub(r"<[^>]*>", "", chip.partition(">")[2]).split() for chip in chips]
-    return {" ".join(words): int(count) for *words, count in told}
+    return {" ".join(words): count for *words, count in told}
 
 
 def test_when_filters_hide_everything_the_page_offers_to_clear_them(three: Client) -> None:
@@ -444,7 +453,7 @@ def test_the_words_around_the_list_come_with_it(three: Client) -> None:
 def test_the_page_costs_the_same_however_much_is_open(
     site: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    many(250)
+    many(150)
     whole = [
         {},
         {"type": "review"},
@@ -452,16 +461,16 @@ def test_the_page_costs_the_same_however_much_is_open(
         {"sort": "title"},
         {"sort": "cost", "agent": ""},
     ]
-    site.get("/")
+    site.get("/", {"q": "nothing"})
 
     for query in whole:
         with django_assert_num_queries(
             6
         ):  # session, user, groups, projects, what there is, a page of it
-            assert len(prompts(text(site.get("/", query)))) == 100
-    with django_assert_num_queries(7):  # and what else there is of each type
+            assert len(prompts(text(site.get("/", query)))) == 50
+    with django_assert_num_queries(8):  # and what else there is of each type
         site.get("/", {"q": "review"})
-    with django_assert_num_queries(9):  # and who may answer which
+    with django_assert_num_queries(10):  # and who may answer which
         site.get("/", {"mine": "1"})
     version = open_requests.version(EVERYTHING)
     with django_assert_num_queries(5):  # session, user, groups, projects, what there is
@@ -480,14 +489,130 @@ def test_no_plan_is_loaded(site: Client) -> None:
     assert not [query for query in made if '"context"' in query["sql"]]
 
 
-def test_pages_have_a_hundred_rows(site: Client) -> None:
-    many(205)
+def test_pages_have_fifty_rows(site: Client) -> None:
+    many(105)
 
     last = text(site.get("/", {"page": "3"}))
 
     assert len(prompts(last)) == 5
-    assert "201–205 of 205" in last
+    assert "101–105 of 105" in last
     assert "page=3&v=" in last
+
+
+def test_of_very_many_only_the_first_are_counted_and_the_page_says_so(
+    site: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_requests, "MOST", 60)
+    many(63)
+    asks("Only here", project="Acme/Shop", type="selection", due_at=timezone.now())
+    before = open_requests.version(EVERYTHING)
+
+    page = text(site.get("/"))
+    shop = text(site.get("/", {"project": "Acme/Shop"}))
+
+    assert "60+ open" in page
+    assert "51–60 of 60" in text(site.get("/", {"page": "2"}))
+    assert counts(page) == {"All": "61+", "Review": "60+", "Selection": "1"}
+    assert "Acme/Shop</option>" in page
+    assert prompts(shop) == ["Only here"]
+    assert "1 of 60+ open" in shop
+
+    asks("The newest of all")
+
+    assert open_requests.version(EVERYTHING) != before
+    known = {"v": open_requests.version(EVERYTHING)}
+    assert site.get("/", known, headers=HTMX).status_code == 204
+    assert site.get("/", {**known, "sort": "title"}, headers=HTMX).status_code == 200
+
+
+@pytest.mark.database
+def test_no_page_of_the_inbox_reads_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_requests, "MOST", 60)
+    f.answered(f.started(f.five_steps()), "approve")
+    filling.fill_up_to(3000, waiting_each=3)
+    rita = f.person("Rita", groups=frozenset({"reviewer"}))
+    some = Sight(hidden=frozenset({Project.objects.get(name="acme/app-7").pk}))
+    looks = [Filters(), Filters(type="review"), Filters(type="selection"), Filters(sort="waiting")]
+
+    with CaptureQueriesContext(connection) as queries:
+        for sight in (EVERYTHING, some):
+            open_requests.waiting(sight)
+            for filters in looks:
+                open_requests.inbox(filters, rita, sight)
+                open_requests.inbox(filters, rita, sight, "2")
+        open_requests.inbox(Filters(mine=True), rita, EVERYTHING)
+
+    assert list(read_whole(queries, "faber_feedback_feedbackrequest")) == []
+    assert list(read_whole(queries, "faber_runs_run")) == []
+
+
+# What is kept of it
+
+
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was read for pages that were made, from now on."""
+    made: list[object] = []
+    read = open_requests.inbox
+
+    def reading(*asked: object, **more: object) -> Inbox:
+        made.append(asked)
+        return read(*asked, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(open_requests, "inbox", reading)
+    monkeypatch.setattr(kept, "SECONDS", 10**9)
+    return made
+
+
+def test_a_page_that_would_show_the_same_is_not_made_again(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = rendered(monkeypatch)
+    first, second = (three.get("/") for _ in range(2))
+
+    assert len(made) == 1
+    token = re.compile(rb'name="csrfmiddlewaretoken" value="(\w{64})"')
+    assert token.sub(b"", first.content) == token.sub(b"", second.content)
+    assert len(token.findall(first.content)) == len(token.findall(second.content)) == 2
+    assert second.headers["Cache-Control"] == first.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt": "Another question"},
+        {"assignee": "mei"},
+        {"reviewers": ["mei"]},
+        {"status": "cancelled"},
+        {"due_at": timezone.now()},
+        {"cost_usd": 3.0},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_page_is_made_again_when_anything_on_it_changed(
+    three: Client, monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
+) -> None:
+    made = rendered(monkeypatch)
+    before = text(three.get("/"))
+    FeedbackRequest.objects.filter(prompt="Review the plan").update(**change)
+
+    assert text(three.get("/")) != before
+    assert len(made) == 2
+
+
+def test_nobody_is_shown_the_page_of_somebody_else(
+    three: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = rendered(monkeypatch)
+    three.get("/")
+    mei = Client()
+    mei.force_login(users.create("mei", role=Role.VIEWER))
+
+    assert "Signed in as <strong>mei</strong>" in text(mei.get("/"))
+    Group.objects.get(name=Role.REVIEWER).user_set.clear()
+    three.get("/")
+    three.cookies["theme"] = "dark"
+    assert 'data-theme="dark"' in text(three.get("/"))
+    assert len(made) == 4
 
 
 # What comes next
@@ -530,7 +655,7 @@ def test_the_bar_counts_what_is_open_on_every_page(three: Client) -> None:
 
 def test_a_page_asks_what_is_open_and_hears_nothing_when_it_knows(three: Client) -> None:
     news = three.get("/waiting/", {"v": "0-0-0"}).json()
-    assert news == {"count": 3, "version": open_requests.version(EVERYTHING)}
+    assert news == {"count": 3, "shown": "3", "version": open_requests.version(EVERYTHING)}
     assert three.get("/waiting/", {"v": news["version"]}).status_code == 204
 
     asks("A fourth")

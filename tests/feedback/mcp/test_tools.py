@@ -14,6 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from feedback.api import long_poll
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.inquiries import asking as inquiries
 from runs.accounts import tokens
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 TOOLS = {
     *("ask_human", "wait_for_answer", "next_step", "finish_step", "run_status", "list_pending"),
-    "approve_tool_use",
+    *("approve_tool_use", "reply_to_question", "withdraw_question"),
 }
 DONE = {"status": "success", "message": "done"}
 INITIALISE = {
@@ -60,6 +61,28 @@ def run(db: None) -> Run:
 
 def answered(request_id: str, response: str, comment: str = "") -> FeedbackResponse:
     return f.answer(FeedbackRequest.objects.get(request_id=request_id).run, response, comment)
+
+
+def test_a_reviewers_question_comes_with_the_wait_and_is_replied_to(caller: Caller) -> None:
+    asked = caller.call("ask_human", type="approval", prompt="Deploy?")
+    name = str(asked["request_id"])
+    inquiries.ask(name, "Which version?", actor=f.person())
+
+    heard = caller.call("wait_for_answer", request_id=name, timeout=30)
+    assert (heard["settled"], heard["thread"][0]["question"]) == (False, "Which version?")
+    told = caller.call("reply_to_question", request_id=name, number=1, answer="1.2.3")
+
+    assert (told["thread"][0]["answer"], told["status"]) == ("1.2.3", "pending")
+
+
+def test_an_agent_withdraws_its_own_question_and_no_other(caller: Caller) -> None:
+    asked = caller.call("ask_human", type="approval", prompt="Deploy?")
+    other = f.pending(f.started(f.five_steps(), work_id="9"))
+
+    assert caller.call("withdraw_question", request_id=asked["request_id"])["status"] == "cancelled"
+    refused = caller.refused("withdraw_question", request_id=other.request_id)
+    assert "The workflow asks this" in refused
+    assert f.pending(other.run).request_id == other.request_id
 
 
 # The official client, over every way to the site
@@ -272,8 +295,9 @@ def test_a_model_is_told_how_to_wait_and_that_a_refusal_is_final(caller: Caller)
     told = {tool["name"]: tool["description"] for tool in listed["result"]["tools"]}
 
     assert "never repeat it because nobody has answered yet" in " ".join(told["ask_human"].split())
-    assert "that is no refusal, call again" in told["wait_for_answer"]
-    assert "that is final, do not\nretry" in told["wait_for_answer"]
+    waiting = " ".join(told["wait_for_answer"].split())
+    assert "that is no refusal, call again" in waiting
+    assert "that is final, do not retry" in waiting
 
 
 def test_a_mistake_of_ours_is_told_without_its_details(

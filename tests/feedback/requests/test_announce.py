@@ -130,7 +130,7 @@ def test_the_channel_that_the_docs_show_can_be_plugged_in(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "extending.md").read_text()
     code = page.split("```python\n# feedback/channels/lamp/channel.py\n")[1].split("```")[0]
     (tmp_path / "lamp.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from feedback.channels.github import comments, replies
+from feedback.channels.markdown import comments
+from feedback.channels.trackers import replies
 from feedback.terminal import card
 from runs.domain.values.actors import Role, Scope
 from runs.models import Run

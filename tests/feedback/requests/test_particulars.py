@@ -10,7 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from feedback.batches import aggregate
-from feedback.channels.github import comments, replies
+from feedback.channels.markdown import comments
+from feedback.channels.trackers import replies
 from feedback.models import FeedbackRequest
 from feedback.terminal import card
 from runs.accounts import users

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from feedback.terminal import prompt, viewing
+from feedback.terminal.session import Attendant
+from runs.domain.values.actors import Actor
 from runs.terminal import pager
 from tests import factories as f
+from tests.fake_agents.programs import FakeAgents
 from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +36,36 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
+def prompter(actor: Actor) -> prompt.Prompter:
+    attendant = Attendant(actor, lambda _: None, prompts=False)
+    return prompt.Prompter(
+        lambda asked, answer, _: f.answer(asked.run, str(answer)), attendant.inquire
+    )
+
+
+def test_a_question_mark_asks_the_agent_and_the_choice_is_still_to_come(
+    tmp_path: Path,
+    agents: FakeAgents,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    agents.will_say({"status": "success", "message": "Planned."}, "Nobody filters by it.")
+    step: f.Json = {"id": "plan", "prompt": "Plan it.", "requires_approval": True}
+    request = f.pending(f.started(f.workflow({"architect": [step]}), tmp_path))
+    monkeypatch.setattr(prompt, "Keyboard", lambda: Typing("? Why no index?", "approve"))
+
+    prompter(f.person()).ask(request)
+
+    told = capsys.readouterr().err
+    assert "Type ? and a question to ask the agent first." in told
+    assert "Nobody filters by it." in told
+    assert told.count("Your choice: ") == 2
+    assert "Why no index?" in agents.calls[-1]["prompt"]
+    decision = f.fresh(request.run).requests.get().decision
+    assert decision
+    assert decision.response == "approve"
+
+
 def test_v_shows_the_changes_and_asks_again(
     tmp_path: Path, shown: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -40,7 +73,7 @@ def test_v_shows_the_changes_and_asks_again(
     repository.write("app.py", "print('\x1b[31mred')\n")
     request = f.pending(reviewed(repository))
 
-    prompt.Prompter(lambda asked, answer, _: f.answer(asked.run, str(answer))).ask(request)
+    prompter(f.person()).ask(request)
 
     (page,) = shown
     assert " app.py | 3 +--" in page

@@ -210,24 +210,19 @@ def test_a_backup_of_the_version_before_is_brought_up_to_date(
 ) -> None:
     site, file = kept
     manifest = manifest_of(file)
-    manifest["migrations"] = [
-        key
-        for key in manifest["migrations"]  # type: ignore[attr-defined]
-        if key != ["faber_runs", "0021_upkeep"]
-    ]
-    table = manifest["tables"]["faber_runs.Run"]  # type: ignore[index]
-    place = table["columns"].index("pruned_at")
-    del table["columns"][place]
+    manifest["migrations"].remove(["faber_runs", "0033_outputs_compressed"])  # type: ignore[attr-defined]
+    table = manifest["tables"]["faber_runs.StepOutput"]  # type: ignore[index]
+    new = [table["columns"].index(name) for name in ("packed_stdout", "packed_stderr")]
+    table["columns"] = [name for at, name in enumerate(table["columns"]) if at not in new]
     with zipfile.ZipFile(file) as archive:
-        rows = [json.loads(row) for row in archive.read("tables/faber_runs.Run.jsonl").splitlines()]
-    for row in rows:
-        del row[place]
+        lines = archive.read("tables/faber_runs.StepOutput.jsonl").splitlines()
+    rows = [[each for at, each in enumerate(json.loads(row)) if at not in new] for row in lines]
     older = rewritten(
         file,
         tmp_path / "older.faber",
         **{
             "manifest.json": json.dumps(manifest).encode(),
-            "tables/faber_runs.Run.jsonl": "\n".join(map(json.dumps, rows)).encode(),
+            "tables/faber_runs.StepOutput.jsonl": "\n".join(map(json.dumps, rows)).encode(),
         },
     )
     copy = Site(tmp_path / "copy")

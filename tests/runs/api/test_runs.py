@@ -27,9 +27,12 @@ RUN_JSON = {
         "outcome",
         "ended_by",
         "late_results",
+        "rerun_of",
+        "rerun_from",
         "created_at",
         "started_by_token",
     ),
+    *("cost_usd", "input_tokens", "output_tokens", "budget"),
     *("updated_at", "completed_at", "error", "pending_request", "due_at", "url"),
 }
 

@@ -6,7 +6,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from feedback.channels.github import inbound
+from feedback.channels.trackers import inbound
 from feedback.models import InboundComment
 from feedback.requests.answers import respond
 from runs.accounts import tokens, users

@@ -1,11 +1,12 @@
 """Packages as they are kept: exactly, once, and in few statements."""
 
+import hashlib
 import json
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from runs.context import store
+from runs.context import packing, reader, store
 from runs.domain.values.errors import NotFound
 from runs.models import ContextPackage, ContextPart, Run, StepAttempt
 from tests import factories as f
@@ -17,6 +18,7 @@ LONG_SPEC: dict[str, object] = {
     "path": "spec.md",
     "content": "Each invoice is one line.\n" * 40_000,
 }
+HASHES = [hashlib.sha256(bytes([number])).hexdigest() for number in range(20)]
 LONGER = {**LONG_SPEC, "content": "And more.\n" * 1000}
 
 
@@ -38,6 +40,69 @@ def test_a_package_comes_back_byte_for_byte(attempts: list[StepAttempt]) -> None
 
     again = store.load(ContextPackage.objects.get(pk=kept.pk))
     assert json.dumps(again) == json.dumps(told)
+
+
+def chained(run: Run, count: int) -> list[ContextPackage]:
+    """Packages of one job: each is kept as what it differs in from the one before."""
+    kept: store.KeptPackage | None = None
+    rows = []
+    for number in range(1, count + 1):
+        attempt = p.attempt(run, "two", number)
+        told = p.package(state={"number": number}, branch=HASHES, spec=LONGER)
+        kept = store.prepared(attempt, told, kept)
+        store.keep(kept, attempt)
+        rows.append(kept.row)
+    return rows
+
+
+def test_a_package_is_kept_as_what_differs_from_the_one_before(run: Run) -> None:
+    first, second = chained(run, 2)
+
+    assert len(bytes(second.content or b"")) < len(bytes(first.content or b"")) / 2
+    again = store.load(ContextPackage.objects.get(pk=second.pk))
+    assert json.dumps(again) == json.dumps(
+        p.package(state={"number": 2}, branch=HASHES, spec=LONGER)
+    )
+
+
+def test_a_long_chain_of_packages_begins_anew(run: Run) -> None:
+    rows = chained(run, packing.LONGEST_CHAIN + 3)
+
+    heads = [packing.head_of(bytes(row.content or b"")) for row in rows]
+    assert [head.depth for head in heads[-3:]] == [packing.LONGEST_CHAIN, 0, 1]
+    for number, row in enumerate(rows, start=1):
+        assert store.load(row)["state"] == {"number": number}
+
+
+def test_a_package_whose_base_is_gone_says_so(run: Run) -> None:
+    first, second = chained(run, 2)
+    first.delete()
+
+    with pytest.raises(NotFound, match="the one before it is gone"):
+        store.load(second)
+
+
+def test_a_package_that_was_changed_says_so(run: Run) -> None:
+    (only,) = chained(run, 1)
+    only.content = bytes(only.content or b"")[:-9] + b"123456789"
+
+    with pytest.raises(NotFound, match="it was changed"):
+        store.load(only)
+
+
+def test_a_package_of_the_last_release_is_read_and_listed(
+    run: Run, attempts: list[StepAttempt]
+) -> None:
+    told = p.package(spec={"path": "spec.md"})
+    texts = {name: json.dumps(value) for name, value in told.items()}
+    manifest = {"order": list(told), "inline": texts, "parts": {}}
+    row = ContextPackage.objects.create(
+        run=run, attempt=attempts[0], digest=store.digest_of(told), manifest=manifest
+    )
+
+    assert json.dumps(store.load(row)) == json.dumps(told)
+    (listed,) = reader.listed(run)
+    assert [source.name for source in listed.sources] == list(told["sources"])
 
 
 def test_equal_parts_are_kept_once(attempts: list[StepAttempt]) -> None:

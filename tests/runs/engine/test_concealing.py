@@ -62,7 +62,7 @@ def test_what_a_step_prints_is_kept_without_secrets(secret_file: Path) -> None:
     run = f.started(reading(run=["cat", "secrets.txt"]), secret_file)
 
     output = run.attempts.get().output
-    assert output.stdout == f"using {REDACTED}\n{REDACTED}\n"
+    assert output.text("stdout") == f"using {REDACTED}\n{REDACTED}\n"
     assert TOKEN not in kept()
 
 

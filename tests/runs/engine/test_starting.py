@@ -108,6 +108,46 @@ def test_a_rerun_behind_a_gate_is_for_operators(
     assert left_out_of(again["run_id"]) == ["architect:spec"]
 
 
+def test_a_bigger_budget_than_the_workflow_s_is_for_operators(
+    folder: Path, reviewer: Program, operator: Program
+) -> None:
+    file = folder / ".fractary/faber/workflows/small.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "budget": {"usd": 5}}))
+
+    refused = reviewer.post("/runs", {**SMALL, "budget": {"usd": 6}})
+    less = body_of(reviewer.post("/runs", {**SMALL, "budget": {"usd": 2}}))
+    more = body_of(operator.post("/runs", {**SMALL, "budget": {"usd": 6}}))
+
+    assert refused.status_code == 403
+    assert "asks for more than the workflow's budget of $5.00" in error_of(refused)["message"]
+    assert (less["budget"]["usd"], more["budget"]["usd"]) == (2, 6)
+    start = Run.objects.get(run_id=more["run_id"]).events.get(type="workflow_start").document
+    assert start["metadata"]["budget"] == {"usd": 6}
+
+
+@pytest.mark.parametrize("budget", [{}, {"usd": 0}, {"dollars": 5}, 5])
+def test_a_start_with_a_budget_of_nothing_is_refused(
+    folder: Path, reviewer: Program, budget: object
+) -> None:
+    response = reviewer.post("/runs", {**SMALL, "budget": budget})
+
+    assert response.status_code == 422
+    assert error_of(response)["details"]["problems"][0]["place"].startswith("budget")
+    assert not Run.objects.exists()
+
+
+def test_the_terminal_sets_a_budget_for_one_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+
+    started = faber("run", "small", "--detach", "--budget", "2.50", "--json")
+    refused = faber("run", "small", "--detach", "--budget", "a lot", "--json")
+
+    assert started.document["budget"] == {"usd": 2.5, "tokens": None}
+    assert refused.code == 2
+
+
 def test_the_page_refuses_a_start_with_more_freedom(folder: Path, client: Client) -> None:
     client.force_login(account("rosa", Role.REVIEWER))
 

@@ -22,18 +22,16 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django.fixtures import Settings
 
 from faber_site import settings as site_settings
-from runs.github import (
-    Client,
+from runs.github import Client, Credentials, client, is_on, values
+from runs.trackers import (
     Comment,
-    Credentials,
-    GitHubError,
     NotThere,
     Permission,
+    Place,
     RefusedCredentials,
     Slowed,
+    TrackerError,
     Unreachable,
-    client,
-    is_on,
 )
 from tests.fake_github import (
     SECRET,
@@ -51,6 +49,12 @@ from tests.fake_github import (
 )
 
 REPO = "acme/shop"
+
+
+def at(repository: str, issue: int = 0) -> Place:
+    return Place(repository=repository, issue=issue)
+
+
 NOON = datetime(2024, 11, 16, 12, 0, 0, tzinfo=UTC)
 
 
@@ -80,7 +84,7 @@ def test_the_login_is_asked_for_once(github: FakeGitHub, site: Client) -> None:
 def test_a_comment_is_posted_and_given_back(github: FakeGitHub, site: Client) -> None:
     github.clock = lambda: NOON + timedelta(milliseconds=700)
 
-    comment = site.create_comment(REPO, 7, "Grüße, 木")
+    comment = site.create_comment(at(REPO, 7), "Grüße, 木")
 
     (stored,) = github.comments(REPO, 7)
     assert stored.body == "Grüße, 木"
@@ -93,17 +97,16 @@ def test_a_comment_is_posted_and_given_back(github: FakeGitHub, site: Client) ->
         url=f"https://github.test/acme/shop/issues/7#issuecomment-{stored.id}",
         created_at=NOON,
         updated_at=NOON,
-        repository=REPO,
-        issue=7,
+        place=at(REPO, 7),
     )
 
 
 def test_a_comment_is_edited_in_place(github: FakeGitHub, site: Client) -> None:
     github.clock = lambda: NOON
-    comment = site.create_comment(REPO, 7, "asked")
+    comment = site.create_comment(at(REPO, 7), "asked")
     github.clock = lambda: NOON + timedelta(seconds=5)
 
-    edited = site.edit_comment(REPO, comment.id, "answered")
+    edited = site.edit_comment(at(REPO), comment.id, "answered")
 
     assert (edited.id, edited.body) == (comment.id, "answered")
     assert edited.updated_at - edited.created_at == timedelta(seconds=5)
@@ -115,7 +118,7 @@ def test_all_pages_of_an_issue_are_read_in_order(github: FakeGitHub, site: Clien
     github.add_issue(REPO, 8)
     github.comment(REPO, 8, "elsewhere")
 
-    assert [comment.id for comment in site.comments_of(REPO, 7)] == ids
+    assert [comment.id for comment in site.comments_of(at(REPO, 7))] == ids
     assert len(github.calls) == 3
 
 
@@ -125,7 +128,7 @@ def test_comments_of_an_issue_can_start_at_a_moment(github: FakeGitHub, site: Cl
     github.clock = lambda: NOON + timedelta(seconds=1)
     github.comment(REPO, 7, "then")
 
-    found = site.comments_of(REPO, 7, since=NOON + timedelta(seconds=1, milliseconds=900))
+    found = site.comments_of(at(REPO, 7), since=NOON + timedelta(seconds=1, milliseconds=900))
 
     assert [comment.body for comment in found] == ["then"]
 
@@ -154,7 +157,7 @@ def test_news_of_all_issues_come_in_the_order_of_their_last_change(
     news = site.comments_since(REPO, NOON + timedelta(seconds=1))
 
     assert news is not None
-    assert [(comment.issue, comment.body) for comment in news.comments] == [
+    assert [(comment.place.issue, comment.body) for comment in news.comments] == [
         (8, "second"),
         (7, "first, edited"),
     ]
@@ -256,29 +259,29 @@ def test_who_is_no_user_has_no_permission(site: Client, login: str) -> None:
 def test_a_reaction_is_given_once(github: FakeGitHub, site: Client) -> None:
     comment = github.comment(REPO, 7, "@faber approve")
 
-    site.react(REPO, comment.id, "eyes")
-    site.react(REPO, comment.id, "eyes")
+    site.react(at(REPO), comment.id, "eyes")
+    site.react(at(REPO), comment.id, "eyes")
 
     assert comment.reactions == [(github.login, "eyes")]
 
 
 def test_an_issue_is_read(site: Client) -> None:
-    issue = site.issue(REPO, 7)
+    issue = site.issue(at(REPO, 7))
 
     assert (issue.number, issue.title, issue.body) == (7, "No till", "It is gone.")
     assert (issue.author, issue.labels, issue.state) == ("ida", ("bug",), "open")
 
 
 def test_labels_come_and_go(github: FakeGitHub, site: Client) -> None:
-    site.add_label(REPO, 7, "faber: a/b?")
+    site.add_label(at(REPO, 7), "faber: a/b?")
     assert github.issue(REPO, 7).labels == ["bug", "faber: a/b?"]
 
-    site.remove_label(REPO, 7, "faber: a/b?")
+    site.remove_label(at(REPO, 7), "faber: a/b?")
     assert github.issue(REPO, 7).labels == ["bug"]
 
 
 def test_removing_a_label_that_is_not_there_is_fine(github: FakeGitHub, site: Client) -> None:
-    site.remove_label(REPO, 7, "faber:awaiting")
+    site.remove_label(at(REPO, 7), "faber:awaiting")
 
     assert github.issue(REPO, 7).labels == ["bug"]
 
@@ -292,7 +295,7 @@ def test_bots_and_accounts_that_are_gone_are_told_apart(
 ) -> None:
     github.comment(REPO, 7, "hello", author=author)
 
-    (comment,) = site.comments_of(REPO, 7)
+    (comment,) = site.comments_of(at(REPO, 7))
 
     assert (comment.author, comment.is_bot) == (shown, is_bot)
 
@@ -302,7 +305,7 @@ def test_a_webhook_holds_the_comment_in_the_same_form(github: FakeGitHub, site: 
 
     delivery = github.webhook(stored)
 
-    assert Comment.read(json.loads(delivery.body)["comment"]) == site.comments_of(REPO, 7)[0]
+    assert values.comment(json.loads(delivery.body)["comment"]) == site.comments_of(at(REPO, 7))[0]
 
 
 def test_a_webhook_is_signed_over_its_bytes_and_sent(github: FakeGitHub, site: Client) -> None:
@@ -316,7 +319,7 @@ def test_a_webhook_is_signed_over_its_bytes_and_sent(github: FakeGitHub, site: C
 
 
 def test_repositories_are_compared_without_case(github: FakeGitHub, site: Client) -> None:
-    site.create_comment("ACME/Shop", 7, "hello")
+    site.create_comment(at("ACME/Shop", 7), "hello")
 
     assert len(github.comments(REPO, 7)) == 1
 
@@ -326,7 +329,7 @@ def test_what_is_no_repository_is_never_asked_for(
     github: FakeGitHub, site: Client, repo: str
 ) -> None:
     with pytest.raises(NotThere, match="OWNER/NAME"):
-        site.issue(repo, 7)
+        site.issue(at(repo, 7))
     assert github.calls == []
 
 
@@ -354,14 +357,14 @@ def test_a_comment_is_posted_at_most_once_and_the_fault_is_named(
     site: Client,
     monkeypatch: pytest.MonkeyPatch,
     fault: Fault,
-    expected: type[GitHubError],
+    expected: type[TrackerError],
     stored: int,
 ) -> None:
     monkeypatch.setattr("runs.github.transport.TIMEOUT", 1)
     github.fail(fault, method="POST", path="/comments")
 
     with pytest.raises(expected) as caught:
-        site.create_comment(REPO, 7, "once")
+        site.create_comment(at(REPO, 7), "once")
 
     assert type(caught.value) is expected
     assert len(github.calls) == 1
@@ -396,14 +399,14 @@ def test_reading_survives_one_fault(github: FakeGitHub, site: Client) -> None:
     for fault in (bad_gateway(after_storing=True), drop(after_storing=True)):
         github.fail(fault, method="GET")
 
-        assert site.issue(REPO, 7).number == 7
+        assert site.issue(at(REPO, 7)).number == 7
 
 
 def test_reading_gives_up_after_two_faults(github: FakeGitHub, site: Client) -> None:
     github.fail(bad_gateway(after_storing=True), method="GET", times=2)
 
     with pytest.raises(Unreachable, match="502 for GET /repos/acme/shop/issues/7"):
-        site.issue(REPO, 7)
+        site.issue(at(REPO, 7))
 
 
 def test_a_403_that_is_no_limit_is_a_refusal(github: FakeGitHub, site: Client) -> None:
@@ -411,7 +414,7 @@ def test_a_403_that_is_no_limit_is_a_refusal(github: FakeGitHub, site: Client) -
     github.fail(Fault(name="403", status=403, message=said, stores=False))
 
     with pytest.raises(RefusedCredentials, match=said):
-        site.create_comment(REPO, 7, "hello")
+        site.create_comment(at(REPO, 7), "hello")
 
 
 @pytest.mark.parametrize("status", [301, 307, 404, 410])
@@ -419,14 +422,14 @@ def test_what_is_gone_or_moved_is_not_there(github: FakeGitHub, site: Client, st
     github.fail(Fault(name="gone", status=status, message="Gone or moved", stores=False))
 
     with pytest.raises(NotThere):
-        site.create_comment(REPO, 7, "hello")
+        site.create_comment(at(REPO, 7), "hello")
 
 
 def test_a_comment_that_is_too_long_is_refused_with_the_reason(site: Client) -> None:
-    with pytest.raises(GitHubError, match="Body is too long") as caught:
-        site.create_comment(REPO, 7, "x" * 65537)
+    with pytest.raises(TrackerError, match="Body is too long") as caught:
+        site.create_comment(at(REPO, 7), "x" * 65537)
 
-    assert type(caught.value) is GitHubError
+    assert type(caught.value) is TrackerError
     assert caught.value.retry_after is None
 
 
@@ -456,7 +459,7 @@ def test_a_page_instead_of_an_answer_is_no_success(
     odd = Client(Credentials(api_url=answering(b"<html>sign in first</html>"), token=TOKEN))
 
     with pytest.raises(Unreachable, match="can't be read"):
-        odd.react(REPO, 1, "eyes")
+        odd.react(at(REPO), 1, "eyes")
     odd.close()
 
 
@@ -517,7 +520,7 @@ def test_an_enterprise_server_is_found_by_its_address(settings: Settings) -> Non
         fill(enterprise, 150)
 
         assert client().whoami() == enterprise.login
-        assert len(client().comments_of(REPO, 7)) == 150
+        assert len(client().comments_of(at(REPO, 7))) == 150
         client().close()
 
 
@@ -532,7 +535,7 @@ def app(github: FakeGitHub, site: Client, settings: Settings) -> Iterator[Client
 def test_an_app_comments_as_a_bot_with_one_token(github: FakeGitHub, app: Client) -> None:
     assert app.whoami() == "faber-app[bot]"
 
-    comments = [app.create_comment(repo, 7, "hello") for repo in (REPO, "ACME/Shop")]
+    comments = [app.create_comment(at(repo, 7), "hello") for repo in (REPO, "ACME/Shop")]
 
     assert {(comment.author, comment.is_bot) for comment in comments} == {("faber-app[bot]", True)}
     assert len(github.calls_of("GET", "/installation")) == 1
@@ -542,37 +545,37 @@ def test_an_app_comments_as_a_bot_with_one_token(github: FakeGitHub, app: Client
 def test_an_app_renews_a_token_that_ends_soon(github: FakeGitHub, app: Client) -> None:
     github.token_seconds = 15
 
-    app.issue(REPO, 7)
-    app.issue(REPO, 7)
+    app.issue(at(REPO, 7))
+    app.issue(at(REPO, 7))
 
     assert len(github.calls_of("POST", "/access_tokens")) == 2
 
 
 def test_an_app_recovers_from_a_revoked_token(github: FakeGitHub, app: Client) -> None:
-    app.issue(REPO, 7)
+    app.issue(at(REPO, 7))
     github.installation_tokens.clear()
 
     with pytest.raises(RefusedCredentials):
-        app.issue(REPO, 7)
-    assert app.issue(REPO, 7).number == 7
+        app.issue(at(REPO, 7))
+    assert app.issue(at(REPO, 7)).number == 7
 
 
 def test_an_app_that_was_installed_again_is_found(github: FakeGitHub, app: Client) -> None:
     github.token_seconds = 15
-    app.issue(REPO, 7)
+    app.issue(at(REPO, 7))
     github.installations = {REPO: 99}
 
     with pytest.raises(RefusedCredentials):
-        app.issue(REPO, 7)
-    assert app.issue(REPO, 7).number == 7
+        app.issue(at(REPO, 7))
+    assert app.issue(at(REPO, 7)).number == 7
 
 
 def test_an_app_has_a_token_per_installation(github: FakeGitHub, app: Client) -> None:
     github.add_issue("other/place", 1)
     github.install_app("other/place")
 
-    app.issue(REPO, 7)
-    app.issue("other/place", 1)
+    app.issue(at(REPO, 7))
+    app.issue(at("other/place", 1))
 
     paths = [call.path for call in github.calls_of("POST", "/access_tokens")]
     assert paths == ["/app/installations/71/access_tokens", "/app/installations/72/access_tokens"]
@@ -597,16 +600,16 @@ def test_an_app_that_is_not_installed_says_so(github: FakeGitHub, app: Client) -
     ids=lambda value: value.name if isinstance(value, Fault) else None,
 )
 def test_a_fault_while_a_token_is_fetched_is_named(
-    github: FakeGitHub, app: Client, fault: Fault, expected: type[GitHubError]
+    github: FakeGitHub, app: Client, fault: Fault, expected: type[TrackerError]
 ) -> None:
     github.fail(fault, path="/access_tokens")
 
     with pytest.raises(expected) as caught:
-        app.create_comment(REPO, 7, "hello")
+        app.create_comment(at(REPO, 7), "hello")
 
     assert type(caught.value) is expected
     assert github.comments(REPO, 7) == []
-    assert app.create_comment(REPO, 7, "hello").body == "hello"
+    assert app.create_comment(at(REPO, 7), "hello").body == "hello"
 
 
 def test_a_key_that_signs_nothing_is_refused(github: FakeGitHub, app: Client) -> None:
@@ -658,11 +661,11 @@ def test_no_token_is_in_any_error_or_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     used: Client = request.getfixturevalue(who)
-    used.issue(REPO, 7)
+    used.issue(at(REPO, 7))
     github.fail(fault, method="POST", path="/comments")
 
-    with pytest.raises(GitHubError) as caught:
-        used.create_comment(REPO, 7, "hello")
+    with pytest.raises(TrackerError) as caught:
+        used.create_comment(at(REPO, 7), "hello")
 
     shown = everything(caught.value) + caplog.text + repr(used)
     assert "urllib3" in caplog.text

@@ -8,6 +8,7 @@ from pytest_django.fixtures import Settings
 
 from runs.github import client, transport
 from runs.github.transport import PAUSE, PAUSE_BETWEEN_WRITES, Pace
+from runs.trackers import Place
 from tests.fake_github import FakeGitHub, point
 
 REPO = "acme/shop"
@@ -67,9 +68,9 @@ def test_nobody_sleeps_until_a_clock_that_was_set_back_comes_there_again(
         site = client()
         with monkeypatch.context() as ahead:
             ahead.setattr("github.Requester.datetime", _Ahead)
-            site.create_comment(REPO, issue, "one")
+            site.create_comment(Place(repository=REPO, issue=issue), "one")
 
-        site.create_comment(REPO, issue, "two")
+        site.create_comment(Place(repository=REPO, issue=issue), "two")
 
     assert max(slept) <= PAUSE_BETWEEN_WRITES
 

@@ -121,6 +121,23 @@ def test_the_data_directory_is_empty_but_for_the_steps_own_workspace(
     assert (mine / "made").stat().st_uid == os.getuid()
 
 
+def test_who_only_reads_cannot_write_to_the_workspace_but_to_its_home(
+    isolating: str, data: Path, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    (mine / "plan.md").write_text("# Plan\n")
+
+    script = "cat plan.md; echo more >> plan.md; touch made; touch ~/remembered; true"
+    outcome = sh(data, mine, script, reads_only=True)
+
+    assert outcome.stdout.strip() == "# Plan"
+    assert outcome.stderr.count("Read-only file system") == 2
+    assert [file.name for file in mine.iterdir()] == ["plan.md"]
+    assert (home / "remembered").is_file()
+
+
 def test_a_workspace_elsewhere_sees_an_empty_data_directory(
     isolating: str, data: Path, tmp_path: Path
 ) -> None:

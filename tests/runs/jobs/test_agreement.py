@@ -52,6 +52,19 @@ def test_different_keys_are_told_with_the_machines_and_without_the_keys(
     assert OTHER_KEY not in str(list(SiteHost.objects.values()))
 
 
+def test_different_queues_are_told(become: Become, settings: Settings) -> None:
+    become("first")
+    settings.FABER_QUEUE = "celery"
+    become("second")
+
+    (found,) = agreement.disagreements()
+
+    assert found.about is Matter.QUEUES
+    assert found.about.is_fatal
+    assert found.what == "The machines of this site use different queues"
+    assert found.cause.startswith("first and second (this process) differ")
+
+
 def test_a_command_with_another_key_than_the_worker_beside_it_is_told(
     become: Become, settings: Settings
 ) -> None:

@@ -22,6 +22,7 @@ from django_q.tasks import async_task
 from pytest_django import Settings
 
 from runs.jobs import draining, queue, wakeup
+from runs.jobs.database.broker import WokenBroker
 from runs.jobs.table import Job, Lane, Queue
 from runs.models import machine
 
@@ -32,9 +33,9 @@ OTHER_SESSION = 1
 
 
 @pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.WokenBroker]:
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[WokenBroker]:
     monkeypatch.setattr(Conf, "POLL", 0.01)
-    with closing(queue.WokenBroker()) as broker:
+    with closing(WokenBroker()) as broker:
         yield broker
 
 
@@ -63,7 +64,7 @@ def test_a_job_is_queued_when_its_transaction_commits() -> None:
     with transaction.atomic():
         queue.enqueue(JOB, 1)
 
-    assert queue.waiting_since() is not None
+    assert queue.oldest() is not None
 
 
 def test_a_job_disappears_with_its_transaction() -> None:
@@ -71,26 +72,26 @@ def test_a_job_disappears_with_its_transaction() -> None:
         queue.enqueue(JOB, 1)
         transaction.set_rollback(True)
 
-    assert queue.waiting_since() is None
+    assert queue.oldest() is None
 
 
-def test_jobs_are_taken_in_the_order_they_were_queued(broker: queue.WokenBroker) -> None:
+def test_jobs_are_taken_in_the_order_they_were_queued(broker: WokenBroker) -> None:
     for number in range(5):
         queue.enqueue(JOB, number)
 
     assert [arguments(broker.dequeue()) for _ in range(5)] == [[(n,)] for n in range(5)]
 
 
-def test_a_job_is_taken_once(broker: queue.WokenBroker) -> None:
+def test_a_job_is_taken_once(broker: WokenBroker) -> None:
     queue.enqueue(JOB, 1)
 
     assert broker.dequeue()
     assert not broker.dequeue()
-    assert queue.waiting_since() is None
+    assert queue.oldest() is None
 
 
 def test_the_loser_of_a_race_takes_the_next_job(
-    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch
+    broker: WokenBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue.enqueue(JOB, 1)
     queue.enqueue(JOB, 2)
@@ -100,7 +101,7 @@ def test_the_loser_of_a_race_takes_the_next_job(
         if not stolen:
             stolen.append(None)
             stolen[0] = broker.dequeue()
-        return queue.WokenBroker.timeout(broker, row)
+        return WokenBroker.timeout(broker, row)
 
     monkeypatch.setattr(broker, "timeout", timeout_after_the_rival)
 
@@ -109,7 +110,7 @@ def test_the_loser_of_a_race_takes_the_next_job(
 
 
 def test_an_unreachable_database_does_not_end_the_pusher(
-    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    broker: WokenBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> list[tuple[int, str]]:
         raise OperationalError("the server went away")
@@ -124,18 +125,18 @@ def test_an_unreachable_database_does_not_end_the_pusher(
     assert broker.dequeue()
 
 
-def test_a_job_for_one_cluster_comes_before_the_others(broker: queue.WokenBroker) -> None:
+def test_a_job_for_one_cluster_comes_before_the_others(broker: WokenBroker) -> None:
     queue.enqueue(JOB, 1)
-    queue.enqueue_for(os.getsid(0), JOB)
+    queue.beat(os.getsid(0), Lane.STEPS)
 
     assert arguments(broker.dequeue()) == [()]
 
 
-def test_a_short_job_waits_for_no_step(broker: queue.WokenBroker) -> None:
+def test_a_short_job_waits_for_no_step(broker: WokenBroker) -> None:
     queue.enqueue(JOB, 1)
     queue.enqueue(Job.TAKE_EFFECT, 2)
 
-    with closing(queue.WokenBroker(Lane.SHORT.value)) as short:
+    with closing(WokenBroker(Lane.SHORT.value)) as short:
         assert arguments(short.dequeue()) == [(2,)]
         assert not short.dequeue()
     assert arguments(broker.dequeue()) == [(1,)]
@@ -145,13 +146,13 @@ def test_a_short_job_waits_for_no_step(broker: queue.WokenBroker) -> None:
 def test_what_people_said_comes_before_errands_and_a_beat_before_both() -> None:
     queue.enqueue(Job.POLL, 1)
     queue.enqueue(Job.ACT_ON_COMMENT, 2)
-    queue.enqueue_for(os.getsid(0), Job.SHORT_BEAT)
+    queue.beat(os.getsid(0), Lane.SHORT)
 
-    with closing(queue.WokenBroker(Lane.SHORT.value)) as short:
+    with closing(WokenBroker(Lane.SHORT.value)) as short:
         assert [arguments(short.dequeue()) for _ in range(3)] == [[()], [(2,)], [(1,)]]
 
 
-def test_a_job_that_was_queued_before_there_were_lanes_is_done(broker: queue.WokenBroker) -> None:
+def test_a_job_that_was_queued_before_there_were_lanes_is_done(broker: WokenBroker) -> None:
     async_task(Job.TAKE_EFFECT.value, 1)
 
     assert arguments(broker.dequeue()) == [(1,)]
@@ -163,7 +164,7 @@ def test_a_later_job_waits_in_its_own_queue() -> None:
     assert [row.key for row in OrmQ.objects.all()] == [Queue.PEOPLE]
 
 
-def test_a_step_of_this_machine_is_taken_here(broker: queue.WokenBroker) -> None:
+def test_a_step_of_this_machine_is_taken_here(broker: WokenBroker) -> None:
     queue.hand_to(machine.name(), JOB, 1)
     queue.hand_to("another", JOB, 2)
 
@@ -184,10 +185,10 @@ def test_what_is_older_than_all_that_waits_was_lost() -> None:
 
 
 def test_who_is_asked_to_drain_takes_beats_and_no_steps(
-    broker: queue.WokenBroker, folder: Path, heeding: None
+    broker: WokenBroker, folder: Path, heeding: None
 ) -> None:
     queue.enqueue(JOB, 1)
-    queue.enqueue_for(os.getsid(0), Job.BEAT)
+    queue.beat(os.getsid(0), Lane.STEPS)
     draining.Draining()
 
     assert arguments(broker.dequeue()) == [()]
@@ -195,17 +196,17 @@ def test_who_is_asked_to_drain_takes_beats_and_no_steps(
     assert queue.waiting(Lane.STEPS) == 1
 
 
-def test_a_job_for_another_cluster_is_left_alone(broker: queue.WokenBroker) -> None:
-    queue.enqueue_for(OTHER_SESSION, JOB)
+def test_a_job_for_another_cluster_is_left_alone(broker: WokenBroker) -> None:
+    queue.beat(OTHER_SESSION, Lane.STEPS)
 
     assert not broker.dequeue()
-    assert queue.waiting_since() is None
+    assert queue.oldest() is None
 
 
 def test_a_job_for_a_cluster_counts_as_answered_when_it_is_acknowledged(
-    broker: queue.WokenBroker,
+    broker: WokenBroker,
 ) -> None:
-    queue.enqueue_for(os.getsid(0), JOB)
+    queue.beat(os.getsid(0), Lane.STEPS)
     taken = broker.dequeue()
     assert taken
     assert not queue.is_answered(os.getsid(0), Lane.STEPS)
@@ -216,13 +217,13 @@ def test_a_job_for_a_cluster_counts_as_answered_when_it_is_acknowledged(
 
 
 def test_what_a_cluster_left_unanswered_can_be_forgotten() -> None:
-    queue.enqueue_for(OTHER_SESSION, JOB)
+    queue.beat(OTHER_SESSION, Lane.STEPS)
     queue.enqueue(JOB, 1)
 
     queue.forget(OTHER_SESSION)
 
     assert queue.is_answered(OTHER_SESSION, Lane.STEPS)
-    assert queue.waiting_since() is not None
+    assert queue.oldest() is not None
 
 
 def seconds_until_woken(listener: wakeup.Listener) -> float:
@@ -259,14 +260,14 @@ def test_every_cluster_on_a_host_is_woken(
 
 
 def test_a_forked_process_is_woken_by_itself(
-    broker: queue.WokenBroker, monkeypatch: pytest.MonkeyPatch
+    broker: WokenBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker.dequeue()
     inherited = broker._listener
     assert inherited
 
     with closing(inherited):
-        monkeypatch.setattr("runs.jobs.queue.os.getpid", lambda: 4_000_002)
+        monkeypatch.setattr("runs.jobs.database.broker.os.getpid", lambda: 4_000_002)
         broker.dequeue()
 
         assert broker._listener is not inherited
@@ -316,7 +317,7 @@ class TestSocket:
 
 @pytest.mark.postgres
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
-def test_a_lost_connection_is_made_again(broker: queue.WokenBroker) -> None:
+def test_a_lost_connection_is_made_again(broker: WokenBroker) -> None:
     broker.dequeue()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -354,12 +355,12 @@ def _backend_of_the_next_job() -> int:
 
 @pytest.mark.postgres
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite locks all rows at once")
-def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker) -> None:
+def test_who_takes_a_job_makes_nobody_wait_for_another(broker: WokenBroker) -> None:
     for number in range(2):
         queue.enqueue(JOB, number)
 
     def rivals() -> list[tuple[int, str]] | None:
-        with closing(queue.WokenBroker()) as rival:
+        with closing(WokenBroker()) as rival:
             try:
                 return rival.dequeue()
             finally:
@@ -377,14 +378,14 @@ def test_who_takes_a_job_makes_nobody_wait_for_another(broker: queue.WokenBroker
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is of one machine")
 @pytest.mark.parametrize("ahead", [timedelta(seconds=30), timedelta(seconds=-30)])
 def test_a_job_of_a_host_with_another_clock_is_taken_at_once(
-    broker: queue.WokenBroker, ahead: timedelta, monkeypatch: pytest.MonkeyPatch
+    broker: WokenBroker, ahead: timedelta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now
     with monkeypatch.context() as there:
         there.setattr(timezone, "now", lambda: now() + ahead)
         queue.enqueue(JOB, 1)
 
-    waited_since = queue.waiting_since(JOB.queue)
+    waited_since = queue.oldest(JOB.queue)
 
     assert waited_since is not None
     assert abs(waited_since - now()) < timedelta(seconds=25)

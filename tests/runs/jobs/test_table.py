@@ -24,7 +24,8 @@ def test_every_job_names_a_function_that_takes_the_key_of_a_row(job: Job) -> Non
 def test_only_what_may_last_long_is_in_the_lane_of_steps() -> None:
     long = {job for job in Job if job.lane is Lane.STEPS}
 
-    assert long == {Job.BEAT, Job.ADVANCE_RUN, Job.TIDY_WORKTREE, Job.CLEAN_UP}
+    agents = {Job.ADVANCE_RUN, Job.ANSWER_INQUIRY}
+    assert long == {Job.BEAT, *agents, Job.TIDY_WORKTREE, Job.CLEAN_UP}
 
 
 @pytest.mark.parametrize("lane", Lane)

@@ -104,7 +104,7 @@ def test_validate_warns_of_a_misspelt_placeholder(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("workflow", ["core", "default", "demo"])
+@pytest.mark.parametrize("workflow", ["claude-code", "core", "default", "demo"])
 def test_the_bundled_workflows_are_spelt_right(workflow: str) -> None:
     answer = faber("validate", workflow, "--json")
 

@@ -1,10 +1,12 @@
 """What the command line tells about runs, and the little it does to them."""
 
 import json
-import time
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
+from runs.management.commands import status
 from runs.models import Event, Run
 from runs.terminal import layout
 from tests import factories as f
@@ -161,10 +163,15 @@ def test_verify_names_what_diverged(run: Run) -> None:
     assert "fabricated: frame:one" in answer.out
 
 
+def look_after(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[float], object]) -> None:
+    """What happens between two looks of this command; other threads sleep as ever."""
+    monkeypatch.setattr(status, "time", SimpleNamespace(sleep=meanwhile))
+
+
 def test_without_a_screen_watching_prints_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     run = f.start(f.workflow({"build": [f.step("one"), f.step("two", "tests.steps:fail")]}))
     looks = iter([None, None, run])
-    monkeypatch.setattr(time, "sleep", lambda _: f.work(going) if (going := next(looks)) else None)
+    look_after(monkeypatch, lambda _: f.work(going) if (going := next(looks)) else None)
 
     answer = faber("status", run.short_id, "--watch")
 
@@ -176,9 +183,15 @@ def test_without_a_screen_watching_prints_what_changed(monkeypatch: pytest.Monke
 def test_watching_every_run_ends_when_all_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     done = f.started(f.workflow({"build": [f.step("one")]}))
     run = f.start(f.workflow({"build": [f.step("one")]}))
-    monkeypatch.setattr(time, "sleep", lambda _: f.work(run))
+    look_after(monkeypatch, lambda _: f.work(run))
 
     answer = faber("status", "--watch", "--json")
 
     assert {item["status"] for item in answer.document["items"]} == {"completed"}
     assert {line.split()[0] for line in answer.err.splitlines()} == {run.run_id, done.run_id}
+
+
+def test_a_long_label_moves_all_values_of_a_card() -> None:
+    card = layout.card("Removed", [("runs", 3), ("output characters", 12)])
+
+    assert card.splitlines() == ["Removed", "  runs               3", "  output characters  12"]

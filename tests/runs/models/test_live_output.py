@@ -1,4 +1,4 @@
-"""What a running step prints is added, never written again."""
+"""What a running step prints is added, never written again; what it printed takes little room."""
 
 import pytest
 
@@ -8,6 +8,7 @@ from runs.executors import Outcome
 from runs.models import OutputPart, StepAttempt, StepOutput, live_output
 from runs.models.live_output import SHOWN_LINES, LiveOutput
 from tests import factories as f
+from tests.agent_output import agent_output
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -71,3 +72,31 @@ def test_the_last_lines_of_a_lost_step_are_told_to_whoever_looks_into_it(
     assert attempt.response is not None
     assert attempt.response["details"]["output_tail"] == "almost there"
     assert not OutputPart.objects.exists()
+
+
+def test_what_an_agent_printed_is_stored_in_a_sixth_and_read_as_it_was(
+    attempt: StepAttempt,
+) -> None:
+    said = agent_output(900_000)
+
+    StepOutput.objects.create(attempt=attempt, **StepOutput.columns(said, "a warning"))
+
+    kept = StepOutput.objects.get(attempt=attempt)
+    assert len(said) > 900_000
+    assert len(bytes(kept.packed_stdout or b"")) + len(kept.stdout) < 150_000
+    assert (kept.text("stdout"), kept.text("stderr")) == (said, "a warning")
+
+
+@pytest.mark.parametrize("text", ["", "short", "ü" * 600, "x\n" * 30_000])
+def test_whatever_a_step_printed_is_read_as_it_was(attempt: StepAttempt, text: str) -> None:
+    StepOutput.objects.create(attempt=attempt, **StepOutput.columns(text, text))
+
+    kept = StepOutput.objects.get(attempt=attempt)
+
+    assert kept.text("stdout") == kept.text("stderr") == text
+
+
+def test_what_the_release_before_stored_is_read_too(attempt: StepAttempt) -> None:
+    StepOutput.objects.create(attempt=attempt, stdout="plain " * 500)
+
+    assert StepOutput.objects.get(attempt=attempt).text("stdout") == "plain " * 500

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from feedback.channels.github import replies
+from feedback.channels.trackers import replies
 from runs import engine
 from runs.accounts import users
 from runs.domain.values.actors import Role, Scope

@@ -48,7 +48,7 @@ def test_run_json_has_it_on_the_command_line_and_over_http(run: Run) -> None:
 
 
 def test_the_terminal_shows_it(run: Run) -> None:
-    told = f"  Late result frame:one attempt 1: success, {SAID}\n"
+    told = f"  Late result  frame:one attempt 1: success, {SAID}\n"
 
     assert told in faber("status", run.run_id).out
 

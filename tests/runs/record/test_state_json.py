@@ -129,7 +129,8 @@ def test_run_json_has_exactly_the_fields_programs_rely_on() -> None:
         "current_step", "resume_point", "progress", "artifacts", "batch_id", "started_by",
         "started_by_token",
         "created_at", "updated_at", "completed_at", "error", "outcome", "ended_by", "late_results",
-        "pending_request", "due_at", "url",
+        "cost_usd", "input_tokens", "output_tokens", "budget", "pending_request", "due_at", "url",
+        "rerun_of", "rerun_from",
     }  # fmt: skip
     assert shape["progress"] == {"done": 1, "total": 5}
     assert shape["pending_request"] == f.pending(run).request_id

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
 
 from runs.domain.values.questions import FeedbackType
 from runs.models import Run
@@ -95,3 +96,8 @@ def test_only_colours_pass_and_only_on_a_screen() -> None:
         "\x1b[31mred\x1b[0m [2Jgone [8mhidden\x1b[0m\nnext\tcolumn"
     )
     assert steady(text) == "[31mred[0m [2Jgone [8mhidden[0m\nnext\tcolumn"
+
+
+def test_half_an_option_is_no_option() -> None:
+    with pytest.raises(CommandError, match="unrecognized arguments: --force"):
+        faber("pending", "--force")

@@ -249,7 +249,7 @@ def test_a_step_finds_the_values_in_its_environment(tmp_path: Path) -> None:
 
     run = f.started(document, tmp_path, **GIVEN)
 
-    assert run.attempts.get().output.stdout == SEEN
+    assert run.attempts.get().output.text("stdout") == SEEN
 
 
 def test_a_hook_and_an_agent_find_the_values_in_their_environment(
@@ -265,7 +265,7 @@ def test_a_hook_and_an_agent_find_the_values_in_their_environment(
         f.workflow({"build": [{"id": "one", "prompt": "Do."}]}, hooks=hooks), tmp_path, **GIVEN
     )
 
-    assert [attempt.output.stdout for attempt in run.attempts.all()] == [SEEN, SEEN]
+    assert [attempt.output.text("stdout") for attempt in run.attempts.all()] == [SEEN, SEEN]
 
 
 def test_a_value_too_long_for_the_environment_stops_no_step(tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_a_value_too_long_for_the_environment_stops_no_step(tmp_path: Path) -> N
     run = f.started(document, tmp_path, prompt="x" * 200_000, inputs={"a": "b"})
 
     assert run.status == "completed"
-    assert "FABER_PROMPT" not in run.attempts.get().output.stdout
-    assert "FABER_INPUT_A=b" in run.attempts.get().output.stdout
+    assert "FABER_PROMPT" not in run.attempts.get().output.text("stdout")
+    assert "FABER_INPUT_A=b" in run.attempts.get().output.text("stdout")
 
 
 def test_what_was_not_given_is_empty_and_never_inherited(
@@ -284,7 +284,7 @@ def test_what_was_not_given_is_empty_and_never_inherited(
     monkeypatch.setenv("FABER_TARGET", "somebody else's")
     document = f.workflow({"build": [{"id": "one", "run": ["sh", "-c", 'echo "[$FABER_TARGET]"']}]})
 
-    assert f.started(document, tmp_path).attempts.get().output.stdout == "[]\n"
+    assert f.started(document, tmp_path).attempts.get().output.text("stdout") == "[]\n"
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL may be of many machines")

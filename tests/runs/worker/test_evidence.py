@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from runs import context, engine
+from runs import engine
 from runs.engine import conformance
 from runs.models import Run
 from runs.worker import advance, remote
 from runs.worker.lease import Lease
+from runs.worker.packages import Packages
 from tests import factories as f
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -168,7 +169,7 @@ def test_a_commit_made_before_the_worker_died_counts_for_the_attempt_that_goes_o
     claim = engine.claim(run.pk, "dies")
     assert claim
     with Lease(claim, advance.Nobody().line) as lease:
-        advance._prepared(claim, None, lease, context.Memory())()
+        advance._prepared(claim, None, lease, Packages())()
     f.lose(run)
 
     run = f.work(run)
@@ -241,7 +242,9 @@ def test_a_command_must_end_well_and_is_shown_with_what_it_printed(tmp_path: Pat
     assert told(run) == [
         ("command", "found", "`sh -c 'echo looking; test -e made'` ended with exit code 0.")
     ]
-    assert "$ sh -c 'echo looking; test -e made'\nlooking" in run.attempts.get().output.stdout
+    assert "$ sh -c 'echo looking; test -e made'\nlooking" in run.attempts.get().output.text(
+        "stdout"
+    )
 
 
 @pytest.mark.parametrize(

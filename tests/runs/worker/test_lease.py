@@ -140,3 +140,36 @@ def test_a_step_that_somebody_else_has_is_stopped(claim: Claim) -> None:
         f.lose(claim.run)
 
         until(lease.should_stop)
+
+
+def test_leases_of_one_process_are_renewed_by_one_thread(claim: Claim) -> None:
+    other = engine.claim(f.start(f.five_steps()).pk, "another")
+    assert other
+
+    with Lease(claim, Nobody().line), Lease(other, Nobody().line):
+        until(is_renewed(claim))
+        until(is_renewed(other))
+
+        assert [thread.name for thread in threading.enumerate()].count("leases") == 1
+
+
+def test_a_lease_whose_renewal_hangs_keeps_no_other_from_being_renewed(
+    claim: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = engine.claim(f.start(f.five_steps()).pk, "another")
+    assert other
+    keep, asked, answered = engine.keep, threading.Event(), threading.Event()
+
+    def hanging(attempt_pk: int, worker: str) -> bool:
+        if attempt_pk == claim.attempt.pk:
+            asked.set()
+            return answered.wait(30)
+        return keep(attempt_pk, worker)
+
+    monkeypatch.setattr(engine, "keep", hanging)
+
+    with Lease(other, Nobody().line):
+        with Lease(claim, Nobody().line):
+            assert asked.wait(30)
+        until(is_renewed(other))
+    answered.set()

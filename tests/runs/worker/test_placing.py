@@ -13,7 +13,8 @@ from pytest_django import Settings
 from feedback.terminal.session import Attendant
 from runs.domain.values.status import RunStatus
 from runs.engine import Worktree, recovery
-from runs.jobs import queue, register
+from runs.jobs import names, queue, register
+from runs.jobs.database.broker import WokenBroker
 from runs.jobs.table import Job, Lane
 from runs.models import Run, StepAttempt, machine
 from runs.worker import advance, placing
@@ -81,7 +82,7 @@ def last(run: Run) -> StepAttempt:
 
 
 def jobs_of(host: str) -> int:
-    return int(OrmQ.objects.filter(key=queue._queue_of(Lane.STEPS, host)).count())
+    return int(OrmQ.objects.filter(key=names.queue_of(Lane.STEPS, host)).count())
 
 
 def test_a_step_goes_to_the_machine_that_executed_the_one_before(become: Become) -> None:
@@ -104,7 +105,7 @@ def test_a_step_goes_to_the_machine_that_executed_the_one_before(become: Become)
 def test_only_that_machine_takes_its_job(become: Become) -> None:
     become("first")
     queue.hand_to("second", Job.ADVANCE_RUN, 7)
-    broker = queue.WokenBroker()
+    broker = WokenBroker()
 
     assert broker._take() == []
     become("second")

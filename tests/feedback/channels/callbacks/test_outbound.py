@@ -1,24 +1,20 @@
 """Calls to addresses that programs name: over TLS, and never longer than they should last."""
 
 import contextlib
-import ipaddress
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
 from feedback.channels.callbacks import outbound
 from feedback.channels.callbacks.addresses import read_allowed
 from feedback.channels.callbacks.outbound import CallFailed
+from tests import certificates
 from tests.receiver import Receiver, running
 
 HOST = "ci.example"
@@ -33,32 +29,7 @@ def _this_machine(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     """A certificate for HOST and its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
-    names = [x509.DNSName(HOST), x509.IPAddress(ipaddress.ip_address("127.0.0.2"))]
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path / "certificate.pem"
-    file.write_bytes(
-        made.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return file
+    return certificates.write(tmp_path / "certificate.pem", HOST, "127.0.0.2")
 
 
 @pytest.fixture

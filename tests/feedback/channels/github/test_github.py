@@ -15,10 +15,9 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from faber_site.runtime.sweep import sweep
-from feedback.channels.github import delivery as delivering
-from feedback.channels.github import inbound
-from feedback.channels.github import webhook as webhooks
-from feedback.channels.github.comments import has_mark
+from feedback.channels.markdown.comments import has_mark
+from feedback.channels.trackers import delivery as delivering
+from feedback.channels.trackers import inbound, webhooks
 from feedback.doctor import diagnosis
 from feedback.models import (
     Delivery,
@@ -32,12 +31,12 @@ from feedback.requests import answers
 from feedback.requests.answers import Words
 from feedback.requests.request_json import request_shape
 from runs import engine
-from runs.accounts import github_links, users
+from runs.accounts import tracker_links, users
 from runs.domain.values.actors import Role
 from runs.github import Client as GitHubClient
-from runs.github import Comment
 from runs.github import client as github_client
 from runs.models import Project, Run
+from runs.trackers import Comment, Place
 from tests import factories as f
 from tests.fake_github import (
     FakeGitHub,
@@ -268,7 +267,8 @@ def test_a_deleted_command_is_asked_for_a_few_times_and_told(
     github: FakeGitHub, site: Client, run: Run
 ) -> None:
     command = say(github, "@faber approve")
-    inbound.hear(REPO, github_client().comment(REPO, command.id))
+    read = github_client().comment(Place(repository=REPO, issue=ISSUE), command.id)
+    inbound.hear(github_client(), read)
     github.delete(command.id)
     for _ in range(20):
         work_off()
@@ -352,6 +352,20 @@ def test_labels_and_run_comments_are_for_projects_that_want_them(github: FakeGit
     assert github.issue(REPO, ISSUE).labels == []
     (told,) = [c for c in ours(github) if f"faber:run-{run.uuid}" in c.body]
     assert "completed" in told.body
+
+
+def test_an_issue_keeps_its_label_while_another_run_waits(github: FakeGitHub) -> None:
+    Project.objects.create(name=REPO, labels_issues=True)
+    first, second = (f.start(f.five_steps(), work_id=str(ISSUE)) for _ in range(2))
+    work_off()
+
+    f.answer(f.fresh(first), "approve")
+    work_off()
+    assert github.issue(REPO, ISSUE).labels == ["faber:awaiting"]
+
+    f.answer(f.fresh(second), "approve")
+    work_off()
+    assert github.issue(REPO, ISSUE).labels == []
 
 
 def test_the_request_tells_where_its_comment_is(github: FakeGitHub, run: Run) -> None:
@@ -655,7 +669,7 @@ def test_a_comment_cancels_for_operators_and_for_whoever_started_the_run(
     github: FakeGitHub, site: Client, run: Run, role: Role, has_started: bool
 ) -> None:
     person = users.create("rita", role=role)
-    github_links.link(person, "octocat")
+    tracker_links.link(person, "octocat")
     Run.objects.update(started_by_user=person if has_started else None)
 
     hear(site, github, "@faber cancel")
@@ -862,13 +876,13 @@ def test_an_answer_while_the_comment_is_being_posted_posts_no_second_one(
     post = GitHubClient.create_comment
 
     def answered_meanwhile(
-        self: GitHubClient, repo: str, issue: int, body: str, *, check: Callable[[], None]
+        self: GitHubClient, place: Place, body: str, *, check: Callable[[], None]
     ) -> Comment:
         monkeypatch.setattr(GitHubClient, "create_comment", post)
         check()  # and on its way it is
         f.answer(run, "approve")
         work_off()  # another worker is to say that it is answered
-        return post(self, repo, issue, body)
+        return post(self, place, body)
 
     monkeypatch.setattr(GitHubClient, "create_comment", answered_meanwhile)
     delivering.deliver(said.pk)

@@ -22,6 +22,7 @@ from faber_site.runtime.sweep import sweep
 from feedback.models import FeedbackResponse, InboundComment, Listening, Webhook
 from runs import github as github_calls
 from runs.models import Project, Run
+from runs.trackers import Comment, Place
 from tests import factories as f
 from tests.commands import faber
 from tests.fake_github import (
@@ -183,7 +184,7 @@ def test_a_comment_that_github_finds_elsewhere_is_not_one_of_ours(
     monkeypatch.setattr(
         github_calls.Client,
         "comment",
-        lambda *asked: replace(read(*asked), repository="mallory/own"),
+        lambda *asked: replace(read(*asked), place=Place(repository="mallory/own", issue=ISSUE)),
     )
 
     arrive(client, github, say(github, "@faber approve"))
@@ -371,9 +372,9 @@ def test_github_is_asked_outside_of_any_transaction(
     seen: list[int] = []
     asked = github_calls.Client.comment
 
-    def watched(self: github_calls.Client, repo: str, number: int) -> github_calls.Comment:
+    def watched(self: github_calls.Client, place: Place, number: int) -> Comment:
         seen.append(len(connection.savepoint_ids))
-        return asked(self, repo, number)
+        return asked(self, place, number)
 
     monkeypatch.setattr(github_calls.Client, "comment", watched)
     arrive(client, github, say(github, "@faber approve"))

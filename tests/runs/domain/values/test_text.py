@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.domain.values.text import clean, fenced, one_line
+from runs.domain.values.text import clean, fenced, one_line, quoted_line
 
 MARK = "5f3a9c01d2e4b687"
 
@@ -93,3 +93,10 @@ def test_comments_nested_without_end_are_no_comments_in_the_end() -> None:
 def test_one_line_is_one_line_of_a_given_length() -> None:
     assert one_line(" a\n\tb\u200b ") == "a b"
     assert one_line("x" * 400) == "x" * 299 + "…"
+
+
+def test_a_quotation_within_a_quotation_has_single_quotes() -> None:
+    assert (
+        quoted_line("“Write the plan” will\nbe skipped.", 90)
+        == "“‘Write the plan’ will be skipped.”"
+    )

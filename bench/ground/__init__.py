@@ -1,0 +1,1 @@
+"""What measurements stand on: a scratch site, a filled database, a process of their own."""

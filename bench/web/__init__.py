@@ -1,0 +1,1 @@
+"""What people wait for in a browser."""

@@ -1,0 +1,1 @@
+"""What runs cost: steps, answers, context, size."""

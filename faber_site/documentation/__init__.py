@@ -1,0 +1,1 @@
+"""The documentation inside the site: its pages, and a search over them."""

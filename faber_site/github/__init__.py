@@ -1,1 +1,0 @@
-"""Signing in with GitHub and linking accounts; comments on issues are a channel of `feedback`."""

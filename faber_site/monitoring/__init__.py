@@ -1,0 +1,1 @@
+"""How the site is watched: probes, metrics, logs without secrets."""

@@ -1,0 +1,1 @@
+"""Signing in through others, GitHub or an OpenID Connect provider, with django-allauth."""

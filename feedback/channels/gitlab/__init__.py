@@ -1,0 +1,1 @@
+"""GitLab's deliveries: the token they come with, and which comment they name."""

@@ -1,0 +1,1 @@
+"""Questions to the agent before a decision: asked, answered in its session, replied by programs."""

@@ -1,0 +1,159 @@
+"""django-q2's queue in the database: in order, and woken instead of polling."""
+
+import logging
+import os
+import time
+from datetime import UTC, datetime
+
+from django.db import InterfaceError, OperationalError, connections
+from django.utils import timezone
+from django_q.brokers.orm import ORM
+from django_q.conf import Conf
+from django_q.models import OrmQ
+
+from runs.jobs import draining, names, wakeup
+from runs.jobs.database import rows
+from runs.jobs.table import Lane, Queue
+from runs.models import machine
+from runs.models.statements import Prepared, update
+
+logger = logging.getLogger(__name__)
+
+_Row = tuple[int, str]
+
+# On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
+# By its clock, so that a job of a host that is ahead does not wait for the others to catch up.
+_QUEUE_AND_WAKE = """
+    WITH queued AS (
+        INSERT INTO django_q_ormq (key, payload, lock)
+        VALUES (%s, %s, statement_timestamp()) RETURNING id
+    )
+    SELECT id, pg_notify(%s, '') FROM queued
+"""
+_TAKE = """
+    UPDATE django_q_ormq SET lock = %s WHERE id = (
+        SELECT id FROM django_q_ormq WHERE key IN (%s, %s, %s) AND lock <= statement_timestamp()
+        ORDER BY key COLLATE "C" DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) RETURNING id, payload
+"""
+
+
+# The own queue has the longest name: "-key" puts a beat before the waiting jobs.
+_WAITING = Prepared(
+    lambda first, second, own, now: (
+        rows.jobs().filter(key__in=[first, second, own], lock__lte=now).order_by("-key", "id")[:1]
+    ),
+    *("first", "second", "own", datetime(2000, 1, 1, tzinfo=UTC)),
+    using=Conf.ORM,
+)
+
+
+class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
+    """Whoever takes jobs from one reads all queues of the lane that it is called by."""
+
+    _listener: wakeup.Listener | None = None
+    _listener_pid = 0
+    _is_down = False
+
+    def enqueue(self, task: str) -> int:
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._enqueue_waking(task)
+        number: int = super().enqueue(task)
+        wakeup.wake(Conf.ORM, names.lane_of(self.list_key))
+        return number
+
+    def _enqueue_waking(self, task: str) -> int:
+        with connections[Conf.ORM].cursor() as cursor:
+            channel = wakeup.CHANNELS[names.lane_of(self.list_key)]
+            cursor.execute(_QUEUE_AND_WAKE, [self.list_key, task, channel])
+            number: int = cursor.fetchone()[0]
+        return number
+
+    def dequeue(self) -> list[_Row] | None:
+        """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
+        time.sleep(0)  # lets the thread go first that hands the job before on to a worker
+        try:
+            # Listening before the look: a job that comes between the two still wakes.
+            listener = self._listening()
+            taken = self._take()
+            self._is_down = False
+            if not taken:
+                listener.wait(Conf.POLL)
+        except (InterfaceError, OperationalError) as error:
+            # django-q2's pusher would sleep ten seconds and end itself.
+            self._wait_for_the_database(error)
+            return None
+        return taken
+
+    def close(self) -> None:
+        if self._listener and self._listener_pid == os.getpid():
+            self._listener.close()
+        self._listener = None
+
+    def _listening(self) -> wakeup.Listener:
+        if self._listener is None or self._listener_pid != os.getpid():
+            _commit_without_waiting()
+            self._listener = wakeup.listen(Conf.ORM, Lane(self.list_key))
+            self._listener_pid = os.getpid()
+        return self._listener
+
+    def _take(self) -> list[_Row]:
+        queues = self._queues()
+        if connections[Conf.ORM].vendor == "postgresql":
+            return self._take_at_once(*queues)
+        # An update takes the only lock of SQLite even when nothing waits, so look first.
+        while True:
+            row = _WAITING.first(*queues, timezone.now())
+            if row is None:
+                return []
+            same = {"id": row.pk, "lock": row.lock}
+            if update(OrmQ, same, {"lock": self.timeout(row)}, using=Conf.ORM):
+                return [(row.pk, row.payload)]
+
+    def _queues(self) -> tuple[str, str, str]:
+        lane = Lane(self.list_key)
+        own = names.own_queue(lane, os.getsid(0))
+        if lane is Lane.SHORT:
+            return Queue.ERRANDS.value, Queue.PEOPLE.value, own
+        if draining.is_asked():
+            return own, own, own
+        return Queue.STEPS.value, names.queue_of(lane, machine.name()), own
+
+    def _take_at_once(self, *queues: str) -> list[_Row]:
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute(_TAKE, [self.timeout(None), *queues])
+            taken: list[_Row] = cursor.fetchall()
+        return taken
+
+    def _wait_for_the_database(self, error: Exception) -> None:
+        if not self._is_down:
+            logger.warning("The job queue can't be read: %s", error)
+        self._is_down = True
+        self.close()
+        connections[Conf.ORM].close()
+        time.sleep(Conf.POLL)
+
+
+class LaterBroker(WokenBroker):
+    """Puts a job into the queue that no pusher sees before its time."""
+
+    def __init__(self, moment: datetime, queue: Queue) -> None:
+        super().__init__(queue.value)
+        self._moment = moment
+
+    def enqueue(self, task: str) -> int:
+        # A job is hidden while it is locked, whoever locked it.
+        row = rows.jobs().create(key=self.list_key, payload=task, lock=self._moment)
+        number: int = row.pk
+        return number
+
+
+def _commit_without_waiting() -> None:
+    """The pusher only marks jobs as taken: one that a power cut gives back is taken again."""
+    connection = connections[Conf.ORM]
+    relaxed = {
+        "postgresql": "SET synchronous_commit TO off",
+        "sqlite": "PRAGMA synchronous=NORMAL",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(relaxed[connection.vendor])

@@ -1,0 +1,1 @@
+"""What agents cost: counted with each attempt, held to budgets, summed for people."""

@@ -1,0 +1,94 @@
+"""Errors as Sentry receives them: what broke, and nothing that is anybody's secret."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests import receiver
+from tests.commands import environment
+from tests.receiver import Call
+
+SECRET = "ghp_" + "a1B2" * 9
+BREAKS = """
+import io, logging, django
+from wsgiref.util import setup_testing_defaults
+django.setup()
+from faber_site.monitoring import errors
+errors.send()
+import sentry_sdk
+from django.core.wsgi import get_wsgi_application
+from runs.pages.sign_in import views
+from runs.jobs import log_context
+
+def broken(self, request, **_):
+    password = request.POST["password"]
+    raise RuntimeError("no luck with SECRET")
+
+views.SignIn.post = broken
+body = b"username=rita&password=body-SECRET"
+environ = {
+    "REQUEST_METHOD": "POST",
+    "PATH_INFO": "/login/",
+    "QUERY_STRING": "token=query-SECRET",
+    "CONTENT_TYPE": "application/x-www-form-urlencoded",
+    "CONTENT_LENGTH": str(len(body)),
+    "HTTP_X_REQUEST_ID": "req-1",
+    "HTTP_X_CSRFTOKEN": "c" * 32,
+    "HTTP_AUTHORIZATION": "Bearer header-SECRET",
+    "HTTP_COOKIE": "remembered=cookie-SECRET; csrftoken=" + "c" * 32,
+    "REMOTE_ADDR": "203.0.113.9",
+    "wsgi.input": io.BytesIO(body),
+}
+setup_testing_defaults(environ)
+answered = []
+b"".join(get_wsgi_application()(environ, lambda status, headers: answered.append(status)))
+assert answered == ["500 Internal Server Error"], answered
+with log_context.busy_with_run("acme/app/1"):
+    logging.getLogger("runs.worker").error("It broke with %s.", "SECRET")
+logging.getLogger("runs.worker").warning("Only a warning.")
+sentry_sdk.flush(10)
+""".replace("SECRET", SECRET)
+
+
+def events(calls: list[Call]) -> list[dict[str, Any]]:
+    told = []
+    for call in calls:
+        is_packed = call.headers.get("content-encoding") == "gzip"
+        lines = (gzip.decompress(call.body) if is_packed else call.body).splitlines()
+        told += [json.loads(line) for line in lines if b'"event_id"' in line and b"level" in line]
+    return told
+
+
+def test_errors_reach_sentry_without_secrets_and_without_requests(tmp_path: Path) -> None:
+    with receiver.running() as sentry:
+        dsn = f"http://publickey@127.0.0.1:{sentry.port}/7"
+        (tmp_path / "data").mkdir(mode=0o700)
+        subprocess.run(
+            [sys.executable, "-c", BREAKS],
+            env={
+                **environment(tmp_path),
+                "DJANGO_SETTINGS_MODULE": "faber_site.settings",
+                "FABER_SENTRY_DSN": dsn,
+                "NO_PROXY": "127.0.0.1",
+            },
+            check=True,
+            timeout=60,
+        )
+
+    assert {call.path for call in sentry.calls} == {"/api/7/envelope/"}
+    in_view, in_worker = events(sentry.calls)
+    (raised,) = in_view["exception"]["values"]
+    assert (raised["type"], raised["value"]) == ("RuntimeError", "no luck with [redacted]")
+    assert any(frame["function"] == "broken" for frame in raised["stacktrace"]["frames"])
+    assert not any("vars" in frame for frame in raised["stacktrace"]["frames"])
+    assert in_view["request"] == {"method": "POST", "url": "http://127.0.0.1/login/"}
+    assert in_view["tags"]["request_id"] == "req-1"
+    assert in_view["release"].startswith("faber-review@")
+    assert "It broke with [redacted]." in json.dumps(in_worker["logentry"])
+    assert in_worker["tags"]["run_id"] == "acme/app/1"
+    whole = json.dumps([in_view, in_worker])
+    for secret in (SECRET, "cookie-", "query-", "body-", "header-", "rita", "203.0.113.9"):
+        assert secret not in whole

@@ -1,0 +1,76 @@
+"""What somebody at a terminal waits for loads only what it needs; seconds are for `make bench`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import load_command_class
+
+from faber_site import overview
+from tests.commands import CHECKOUT, environment
+from tests.sites import seed
+
+CALL = """
+import sys
+from faber_site.cli import main
+try:
+    main()
+finally:
+    sys.stdout.write("\\n" + " ".join(sys.modules))
+"""
+# Pages and the API, markup, other sites, and what only workers do.
+NEVER = {
+    *("faber_site.urls", "faber_site.runtime", "runs.api", "runs.pages", "feedback.api"),
+    *("feedback.inbox", "feedback.desk", "feedback.mcp", "runs.rendering", "runs.worker"),
+    *("ninja", "markdown", "markdown_it", "pygments", "nh3", "jsonschema", "cryptography"),
+    *("github", "requests", "apprise", "allauth", "mcp", "waitress", "runs.admin"),
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quick")
+    seed(folder / "data")
+    return folder
+
+
+def loaded_by(site: Path, *words: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", CALL, *words],
+        cwd=CHECKOUT,
+        env=environment(site),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return set(done.stdout.rpartition("\n")[2].split())
+
+
+def test_the_overview_is_shown_with_nothing_but_pythons_own(site: Path) -> None:
+    loaded = {name.partition(".")[0] for name in loaded_by(site, "--help")}
+
+    assert "faber_site" in loaded
+    assert not {"django", "pydantic", "runs", "feedback"} & loaded
+
+
+@pytest.mark.parametrize(
+    "words", [("pending",), ("status",), ("answer", "fr-20260101-000000", "approve")]
+)
+def test_a_command_about_requests_loads_neither_pages_nor_workers(
+    site: Path, words: tuple[str, ...]
+) -> None:
+    loaded = loaded_by(site, *words)
+
+    assert "feedback.models" in loaded
+    assert NEVER & loaded == set()
+
+
+@pytest.mark.parametrize("app", ["faber_site", "runs", "feedback"])
+def test_the_overview_tells_of_each_command_what_it_says_of_itself(app: str) -> None:
+    folder = CHECKOUT / app / "management" / "commands"
+    names = [file.stem for file in folder.glob("[!_]*.py")]
+
+    said = {name: load_command_class(app, name).help.split("\n", 1)[0] for name in names}
+
+    assert said == {name: overview.commands()[name] for name in names}
