@@ -23,6 +23,6 @@ from faber_site.settings import DATABASES, FABER_DATA_DIR, STATIC_ROOT
 FABER_NOTICE_THREADS = 0  # a test that works off jobs sees what they sent
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected: files are served as they are found
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-if "sqlite3" in str(DATABASES["default"]["ENGINE"]):
+if "sqlite" in str(DATABASES["default"]["ENGINE"]):
     # Threads and other processes must see the same test database, so it is a file.
     DATABASES["default"]["TEST"] = {"NAME": FABER_DATA_DIR / "test.sqlite3"}

@@ -50,7 +50,7 @@ def _postgres(url: str) -> dict[str, object]:
 
 def _sqlite(file: Path) -> dict[str, object]:
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "faber_site.sqlite",
         "NAME": file,
         # The queue asks for a connection at every look; opening the file anew costs more than that.
         "CONN_MAX_AGE": None,

@@ -202,6 +202,16 @@ def update(
     return changed
 
 
+def delete(
+    model: type[Model], where: Mapping[str, object], *, using: str = DEFAULT_DB_ALIAS
+) -> int:
+    """Remove the rows whose columns equal `where`, and nothing that refers to them."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(_removal(model, tuple(where)), _stored(model, where))
+        removed: int = cursor.rowcount
+    return removed
+
+
 @cache
 def _insertion(model: type[Model], rows: int) -> str:
     fields = _fields(model)
@@ -211,12 +221,18 @@ def _insertion(model: type[Model], rows: int) -> str:
 
 
 @cache
-def _change(model: type[Model], where: tuple[str, ...], names: tuple[str, ...]) -> str:
-    def equal(name: str) -> str:
-        return f"{_name(model._meta.get_field(name))} = %s"
+def _removal(model: type[Model], where: tuple[str, ...]) -> str:
+    return f"DELETE FROM {_table(model)} WHERE {' AND '.join(_equal(model, where))}"  # noqa: S608
 
-    conditions, values = " AND ".join(map(equal, where)), ", ".join(map(equal, names))
+
+@cache
+def _change(model: type[Model], where: tuple[str, ...], names: tuple[str, ...]) -> str:
+    conditions, values = " AND ".join(_equal(model, where)), ", ".join(_equal(model, names))
     return f"UPDATE {_table(model)} SET {values} WHERE {conditions}"  # noqa: S608  names of ours
+
+
+def _equal(model: type[Model], names: Iterable[str]) -> list[str]:
+    return [f"{_name(model._meta.get_field(name))} = %s" for name in names]
 
 
 @cache

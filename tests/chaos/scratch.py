@@ -132,7 +132,8 @@ class Scratch:
         """The first process of the cluster, of the site ("web") or of the watch over both."""
         return _as_soon_as_there(lambda: self._leaders(part))
 
-    def sentinel(self) -> Process:
+    def lane(self) -> Process:
+        """One of the processes that Celery has below its cluster's first."""
         return _as_soon_as_there(lambda: self._below(self._leaders("cluster")))
 
     def workers(self) -> list[Process]:
@@ -158,23 +159,10 @@ class Scratch:
             within=seconds,
         )
 
-    def pusher(self) -> Process:
-        wakeups = self.folder / "wakeups"
-        return _as_soon_as_there(
-            lambda: [p for p in self._helpers() if (wakeups / f"steps-{p.pid}").exists()]
-        )
-
-    def monitor(self) -> Process:
-        pusher = self.pusher()
-        return _as_soon_as_there(lambda: [p for p in self._helpers() if p != pusher])
-
     def _leaders(self, part: str) -> list[Process]:
         assert self.faber
         children = (p for p in self.processes() if p.parent == self.faber.pid)
         return [p for p in children if p.name == f"faber-{part}"]
-
-    def _helpers(self) -> list[Process]:
-        return [p for p in self._below([self.sentinel()]) if p.name not in WORKER_NAMES]
 
     def _below(self, parents: list[Process]) -> list[Process]:
         pids = [parent.pid for parent in parents]

@@ -65,7 +65,7 @@ def test_a_step_outlives_its_lane_and_its_broker(site: Scratch, redis_server: Br
     site.worker_of(attempt=1)
 
     redis_server.kill()
-    site.sentinel().kill()
+    site.lane().kill()
     (work / "go").touch()
     assert eventually(lambda: statuses(site)[:1] == ["finished"], within=BACK)
     redis_server.start()

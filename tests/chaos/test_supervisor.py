@@ -1,6 +1,7 @@
 """What `faber up`, `web` and `work` survive: kill -9 of every process they consist of."""
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -47,14 +48,10 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
 @pytest.mark.parametrize(
     "victims",
     [
-        # One of them waits for a job, and takes the queue's lock with it.
         pytest.param(lambda scratch: scratch.workers(), id="idle workers"),
         pytest.param(lambda scratch: scratch.workers()[:1], id="one idle worker"),
         pytest.param(lambda scratch: scratch.short_workers(), id="workers for short jobs"),
         pytest.param(lambda scratch: scratch.short_workers()[:1], id="one for short jobs"),
-        pytest.param(lambda scratch: [scratch.sentinel()], id="sentinel"),
-        pytest.param(lambda scratch: [scratch.pusher()], id="pusher"),
-        pytest.param(lambda scratch: [scratch.monitor()], id="monitor"),
         pytest.param(lambda scratch: [scratch.leader("cluster")], id="cluster"),
         pytest.param(lambda scratch: [scratch.leader("watch")], id="watch"),
     ],
@@ -71,31 +68,42 @@ def test_jobs_are_executed_again_after_a_kill(
     assert working.has_all_workers_within(BACK)
 
 
-def test_a_cluster_that_acknowledges_nothing_is_replaced(scratch: Scratch) -> None:
+def test_a_stuck_cluster_is_replaced(scratch: Scratch) -> None:
     scratch.start("work")
     before = scratch.leader("cluster")
 
-    # Its successor cannot read the results: the lock went with it.
-    scratch.monitor().kill()
+    for worker in scratch.idle_workers():
+        os.kill(worker.pid, signal.SIGSTOP)
 
     assert eventually(lambda: before.pid not in scratch.pids(), within=BACK)
     assert scratch.works_within(BACK)
     assert scratch.has_all_workers_within(BACK)
 
 
-@pytest.mark.parametrize("victim", ["sentinel", "workers"])
-def test_a_busy_worker_survives_the_end_of_its_cluster(scratch: Scratch, victim: str) -> None:
+def test_a_busy_worker_survives_the_end_of_its_cluster(scratch: Scratch) -> None:
     scratch.start("work")
     busy = scratch.keep_a_worker_busy(until=scratch.folder / "enough")
 
-    for process in [scratch.sentinel()] if victim == "sentinel" else scratch.idle_workers():
-        process.kill()
+    scratch.leader("cluster").kill()
 
     assert scratch.works_within(BACK)
     assert busy.pid in scratch.pids()
     (scratch.folder / "enough").touch()
     assert eventually((scratch.folder / "enough.done").exists, within=BACK)
     assert eventually(lambda: busy.pid not in scratch.pids(), within=5)
+
+
+def test_a_busy_worker_is_not_disturbed_by_the_death_of_others(scratch: Scratch) -> None:
+    scratch.start("work")
+    busy = scratch.keep_a_worker_busy(until=scratch.folder / "enough")
+
+    for process in scratch.idle_workers():
+        process.kill()
+
+    assert scratch.works_within(BACK)
+    (scratch.folder / "enough").touch()
+    assert eventually((scratch.folder / "enough.done").exists, within=BACK)
+    assert busy.pid in scratch.pids()
 
 
 def test_the_step_of_a_killed_worker_is_taken_up_again(scratch: Scratch) -> None:

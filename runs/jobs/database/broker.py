@@ -3,6 +3,8 @@
 import logging
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from django.db import InterfaceError, OperationalError, connections
@@ -15,11 +17,13 @@ from runs.jobs import draining, names, wakeup
 from runs.jobs.database import rows
 from runs.jobs.table import Lane, Queue
 from runs.models import machine
-from runs.models.statements import Prepared, update
+from runs.models.statements import Prepared, delete, update
 
 logger = logging.getLogger(__name__)
 
-_Row = tuple[int, str]
+# A job as django-q2 hands it on: what is to be acknowledged when it is done, and what it says.
+_Taken = tuple[int, str]
+NOTHING = 0
 
 # On PostgreSQL each in one statement: a trip to the database would cost more than the work there.
 # By its clock, so that a job of a host that is ahead does not wait for the others to catch up.
@@ -30,13 +34,24 @@ _QUEUE_AND_WAKE = """
     )
     SELECT id, pg_notify(%s, '') FROM queued
 """
+# Whoever takes a job does not wait for the disk: one that a power cut gives back finds nothing
+# to do, or its step not done.
 _TAKE = """
-    UPDATE django_q_ormq SET lock = %s WHERE id = (
-        SELECT id FROM django_q_ormq WHERE key IN (%s, %s, %s) AND lock <= statement_timestamp()
+    WITH next AS (
+        SELECT id, key FROM django_q_ormq WHERE key IN (%(first)s, %(second)s, %(own)s)
+        AND lock <= statement_timestamp()
         ORDER BY key COLLATE "C" DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) RETURNING id, payload
+    ), gone AS (
+        DELETE FROM django_q_ormq USING next
+        WHERE django_q_ormq.id = next.id AND next.key <> %(own)s
+        RETURNING 0 AS id, payload, set_config('synchronous_commit', 'off', true)
+    ), hidden AS (
+        UPDATE django_q_ormq SET lock = %(until)s FROM next
+        WHERE django_q_ormq.id = next.id AND next.key = %(own)s
+        RETURNING django_q_ormq.id, payload, set_config('synchronous_commit', 'off', true)
+    )
+    SELECT id, payload FROM gone UNION ALL SELECT id, payload FROM hidden
 """
-
 
 # The own queue has the longest name: "-key" puts a beat before the waiting jobs.
 _WAITING = Prepared(
@@ -69,9 +84,12 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             number: int = cursor.fetchone()[0]
         return number
 
-    def dequeue(self) -> list[_Row] | None:
-        """The next job; none after at most Conf.POLL, when the pusher must see whether to stop."""
-        time.sleep(0)  # lets the thread go first that hands the job before on to a worker
+    def dequeue(self) -> list[_Taken] | None:
+        """The next job; none after at most Conf.POLL, when its worker must see whether to stop.
+
+        It is gone from the queue: were its worker to die, the sweep finds what it was about. Only
+        a beat stays, hidden, until it is acknowledged.
+        """
         try:
             # Listening before the look: a job that comes between the two still wakes.
             listener = self._listening()
@@ -80,7 +98,6 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             if not taken:
                 listener.wait(Conf.POLL)
         except (InterfaceError, OperationalError) as error:
-            # django-q2's pusher would sleep ten seconds and end itself.
             self._wait_for_the_database(error)
             return None
         return taken
@@ -92,23 +109,24 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
 
     def _listening(self) -> wakeup.Listener:
         if self._listener is None or self._listener_pid != os.getpid():
-            _commit_without_waiting()
             self._listener = wakeup.listen(Conf.ORM, Lane(self.list_key))
             self._listener_pid = os.getpid()
         return self._listener
 
-    def _take(self) -> list[_Row]:
-        queues = self._queues()
+    def _take(self) -> list[_Taken]:
+        first, second, own = self._queues()
         if connections[Conf.ORM].vendor == "postgresql":
-            return self._take_at_once(*queues)
-        # An update takes the only lock of SQLite even when nothing waits, so look first.
-        while True:
-            row = _WAITING.first(*queues, timezone.now())
-            if row is None:
-                return []
-            same = {"id": row.pk, "lock": row.lock}
-            if update(OrmQ, same, {"lock": self.timeout(row)}, using=Conf.ORM):
-                return [(row.pk, row.payload)]
+            return self._take_at_once(first, second, own)
+        # A write takes the only lock of SQLite even when nothing waits, so look first.
+        while row := _WAITING.first(first, second, own, timezone.now()):
+            with _not_waiting_for_the_disk():
+                if row.key == own:
+                    is_ours = update(OrmQ, _same(row), {"lock": self.timeout(row)}, using=Conf.ORM)
+                else:
+                    is_ours = delete(OrmQ, _same(row), using=Conf.ORM)
+            if is_ours:
+                return [(row.pk if row.key == own else NOTHING, row.payload)]
+        return []
 
     def _queues(self) -> tuple[str, str, str]:
         lane = Lane(self.list_key)
@@ -119,10 +137,11 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             return own, own, own
         return Queue.STEPS.value, names.queue_of(lane, machine.name()), own
 
-    def _take_at_once(self, *queues: str) -> list[_Row]:
+    def _take_at_once(self, first: str, second: str, own: str) -> list[_Taken]:
+        queues = {"first": first, "second": second, "own": own, "until": self.timeout(None)}
         with connections[Conf.ORM].cursor() as cursor:
-            cursor.execute(_TAKE, [self.timeout(None), *queues])
-            taken: list[_Row] = cursor.fetchall()
+            cursor.execute(_TAKE, queues)
+            taken: list[_Taken] = cursor.fetchall()
         return taken
 
     def _wait_for_the_database(self, error: Exception) -> None:
@@ -135,7 +154,7 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
 
 
 class LaterBroker(WokenBroker):
-    """Puts a job into the queue that no pusher sees before its time."""
+    """Puts a job into the queue that nobody sees before its time."""
 
     def __init__(self, moment: datetime, queue: Queue) -> None:
         super().__init__(queue.value)
@@ -148,12 +167,17 @@ class LaterBroker(WokenBroker):
         return number
 
 
-def _commit_without_waiting() -> None:
-    """The pusher only marks jobs as taken: one that a power cut gives back is taken again."""
-    connection = connections[Conf.ORM]
-    relaxed = {
-        "postgresql": "SET synchronous_commit TO off",
-        "sqlite": "PRAGMA synchronous=NORMAL",
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(relaxed[connection.vendor])
+def _same(row: OrmQ) -> dict[str, object]:
+    """Unless somebody else was quicker."""
+    return {"id": row.pk, "lock": row.lock}
+
+
+@contextmanager
+def _not_waiting_for_the_disk() -> Iterator[None]:
+    """As on PostgreSQL; what else this process writes is on the disk when it is committed."""
+    with connections[Conf.ORM].cursor() as cursor:
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield
+        finally:
+            cursor.execute("PRAGMA synchronous=FULL")

@@ -39,4 +39,4 @@ class BrokerFrozen(Fault):
 
 def faults_on(server: BrokerServer) -> list[Fault]:
     """What a site on Celery has to survive besides."""
-    return [Kill("a lane of Celery", Host.sentinels), BrokerKilled(server), BrokerFrozen(server)]
+    return [Kill("a lane of Celery", Host.lanes), BrokerKilled(server), BrokerFrozen(server)]

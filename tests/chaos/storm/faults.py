@@ -124,8 +124,6 @@ class Jump(Fault):
 
 KILLS: tuple[Fault, ...] = (
     Kill("workers", Host.workers),
-    Kill("a pusher or monitor", Host.helpers),
-    Kill("a sentinel", Host.sentinels),
     Kill("a cluster", Host.clusters),
     Kill("the site", Host.sites),
     PowerCut(),

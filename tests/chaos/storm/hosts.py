@@ -47,13 +47,9 @@ class Host:
     def sites(self) -> list[Process]:
         return self._children("web")
 
-    def sentinels(self) -> list[Process]:
+    def lanes(self) -> list[Process]:
+        """What Celery has below its clusters."""
         return self._below(self.clusters())
-
-    def helpers(self) -> list[Process]:
-        """Pushers and monitors."""
-        workers = {worker.pid for worker in self.workers()}
-        return [p for p in self._below(self.sentinels()) if p.pid not in workers]
 
     def everything(self) -> list[Process]:
         """With what its steps started, whatever environment that has."""

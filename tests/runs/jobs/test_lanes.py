@@ -1,35 +1,46 @@
 """How many workers for steps there are: a few that wait, more as steps come, never too many."""
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from django.utils import timezone
+from django_q.conf import Conf
+from django_q.models import Failure, OrmQ
 from pytest_django import Settings
 
+from runs.jobs import queue
 from runs.jobs.database import lanes
-from runs.jobs.database.lanes import SPARE, STAY_SECONDS, Bell, Lanes, WorkerSeat
-from runs.jobs.table import Lane
+from runs.jobs.database.lanes import SPARE, STAY_SECONDS, Bell, WorkerSeat
+from runs.jobs.table import Job, Lane
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 MOST = 4
 
 
-class Guard(Lanes):
+class Guard(lanes.Guard):
     """Whose workers are only noted."""
 
     def __init__(self, *busy: bool) -> None:
-        self.pool: list[Any] = []
-        self._short_of_idle_at = time.monotonic()
+        super().__init__(cast("Any", None))
         for is_busy in busy:
-            self.spawn_worker()
-            self.pool[-1].seat.is_busy.value = is_busy
+            self._add_worker(Lane.STEPS)
+            self._pool[-1].seat.is_busy.value = is_busy
 
-    def spawn_worker(self) -> None:
-        seat = WorkerSeat(Lane.STEPS, cast("Any", None), Bell())
-        self.pool.append(SimpleNamespace(seat=seat, is_alive=lambda: True))
+    def _add_worker(self, lane: Lane) -> None:
+        seat = WorkerSeat(lane, Bell())
+        self._pool.append(SimpleNamespace(seat=seat, is_alive=lambda: True))
+
+    def workers(self) -> int:
+        return len(self._pool)
 
     def leaving(self) -> list[bool]:
-        return [bool(worker.seat.may_leave.value) for worker in self.pool]
+        return [bool(worker.seat.may_leave.value) for worker in self._pool]
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +64,7 @@ def test_a_worker_is_added_when_none_waits_for_the_next_step(
 
     guard._see_to_spare_workers()
 
-    assert len(guard.pool) == workers
+    assert guard.workers() == workers
 
 
 def test_the_oldest_leave_when_more_than_a_few_have_waited_for_a_while(
@@ -71,8 +82,68 @@ def test_the_oldest_leave_when_more_than_a_few_have_waited_for_a_while(
     assert guard.leaving().count(False) - 1 == SPARE
 
 
-def test_a_worker_that_may_leave_takes_no_more_jobs() -> None:
-    seat = WorkerSeat(Lane.STEPS, cast("Any", SimpleNamespace(get=pytest.fail)), Bell())
+@pytest.fixture
+def seat(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerSeat]:
+    monkeypatch.setattr(Conf, "POLL", 0.01)
+    monkeypatch.setattr(os, "getppid", os.getpid)  # as its guard's child sees it
+    with closing(WorkerSeat(Lane.STEPS, Bell())) as seat:
+        yield seat
+
+
+def test_a_worker_that_may_leave_takes_no_more_jobs(seat: WorkerSeat) -> None:
+    queue.enqueue(Job.ADVANCE_RUN, 1)
     seat.may_leave.value = True
 
     assert seat.get() == lanes._STOP
+    assert queue.waiting(Lane.STEPS) == 1
+
+
+def test_a_worker_whose_guard_is_gone_takes_no_more_jobs(
+    seat: WorkerSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.enqueue(Job.ADVANCE_RUN, 1)
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+
+    assert seat.get() == lanes._STOP
+    assert queue.waiting(Lane.STEPS) == 1
+
+
+def test_a_job_is_gone_when_it_is_taken(seat: WorkerSeat) -> None:
+    queue.enqueue(Job.ADVANCE_RUN, 7)
+
+    job = seat.get()
+
+    assert (job["func"], job["args"]) == (Job.ADVANCE_RUN, (7,))
+    assert not OrmQ.objects.exists()
+
+
+def test_a_beat_is_there_until_it_was_answered(seat: WorkerSeat) -> None:
+    queue.beat(os.getsid(0), Lane.STEPS)
+
+    job = seat.get()
+    assert not queue.is_answered(os.getsid(0), Lane.STEPS)
+    seat.put({**job, "success": True})
+
+    assert queue.is_answered(os.getsid(0), Lane.STEPS)
+
+
+def test_a_job_that_nobody_here_can_read_is_left_out(
+    seat: WorkerSeat, caplog: pytest.LogCaptureFixture
+) -> None:
+    OrmQ.objects.create(key=Lane.STEPS.value, payload="forged", lock=timezone.now())
+    queue.enqueue(Job.ADVANCE_RUN, 7)
+
+    assert seat.get()["args"] == (7,)
+    assert caplog.messages == ["a job cannot be read, and is left out"]
+
+
+def test_a_job_that_failed_is_kept_and_logged(
+    seat: WorkerSeat, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue.enqueue(Job.ADVANCE_RUN, 7)
+    now = timezone.now()
+
+    seat.put({**seat.get(), "success": False, "result": "boom", "stopped": now})
+
+    assert caplog.messages == [f"The job {Job.ADVANCE_RUN}(7,) failed: boom"]
+    assert Failure.objects.get().result == "boom"

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import (
@@ -18,6 +19,7 @@ from django.db import (
 from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import OrmQ
+from django_q.signing import SignedPackage
 from django_q.tasks import async_task
 from pytest_django import Settings
 
@@ -25,6 +27,7 @@ from runs.jobs import draining, queue, wakeup
 from runs.jobs.database.broker import WokenBroker
 from runs.jobs.table import Job, Lane, Queue
 from runs.models import machine
+from runs.models.statements import delete
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -57,7 +60,7 @@ def heeding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def arguments(taken: list[tuple[int, str]] | None) -> list[tuple[int, ...]]:
-    return [OrmQ.objects.get(pk=pk).args() for pk, _payload in taken or []]
+    return [SignedPackage.loads(payload)["args"] for _number, payload in taken or []]
 
 
 def test_a_job_is_queued_when_its_transaction_commits() -> None:
@@ -97,19 +100,19 @@ def test_the_loser_of_a_race_takes_the_next_job(
     queue.enqueue(JOB, 2)
     stolen: list[list[tuple[int, str]] | None] = []
 
-    def timeout_after_the_rival(row: OrmQ) -> object:
+    def delete_after_the_rival(*same: Any, **using: Any) -> int:
         if not stolen:
             stolen.append(None)
             stolen[0] = broker.dequeue()
-        return WokenBroker.timeout(broker, row)
+        return delete(*same, **using)
 
-    monkeypatch.setattr(broker, "timeout", timeout_after_the_rival)
+    monkeypatch.setattr("runs.jobs.database.broker.delete", delete_after_the_rival)
 
     assert arguments(broker.dequeue()) == [(2,)]
     assert arguments(stolen[0]) == [(1,)]
 
 
-def test_an_unreachable_database_does_not_end_the_pusher(
+def test_an_unreachable_database_does_not_end_a_worker(
     broker: WokenBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> list[tuple[int, str]]:

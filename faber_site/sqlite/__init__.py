@@ -1,0 +1,1 @@
+"""Django's SQLite backend whose writers take turns; queries stay Django's."""

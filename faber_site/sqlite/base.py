@@ -1,0 +1,110 @@
+"""Django's SQLite, whose writers take turns instead of waiting for ever longer."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+
+# A writer has the file for about a millisecond. SQLite itself would wait for ever longer, up to a
+# tenth of a second: where several processes write, the file lay unused for most of the time.
+SHORT_PAUSE, LONG_PAUSE = 0.0002, 0.005
+SOON = 0.05  # whoever has it longer than this does something else than a step
+_WRITES = ("BEGIN IMMEDIATE", "INSERT", "UPDATE", "DELETE")
+
+
+class WriteTurn:
+    """Held by the one connection that writes, and given up with its process, however that ends.
+
+    In a file of its own: whoever opens and closes the database's file loses SQLite's locks there.
+    """
+
+    def __init__(self, database: str, patience: float) -> None:
+        self._patience = patience
+        self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT, 0o600)
+
+    def take(self) -> None:
+        """Whoever does not get it in time tries without: then SQLite says that it is locked."""
+        began = time.monotonic()
+        while not self._is_taken():
+            waited = time.monotonic() - began
+            if waited > self._patience:
+                return
+            time.sleep(SHORT_PAUSE if waited < SOON else LONG_PAUSE)
+
+    def give(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _is_taken(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    _turn: WriteTurn | None = None  # nobody else has a database in memory
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        connection = super().get_new_connection(conn_params)
+        if not self.is_in_memory_db():
+            self._turn = WriteTurn(conn_params["database"], conn_params.get("timeout", 5.0))
+        return connection
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        cursor = self.connection.cursor(factory=TurnCursor)
+        cursor.turn = self._turn
+        return cursor
+
+    def _commit(self) -> None:
+        super()._commit()  # type: ignore[misc]  # which the stubs lack
+        self._give_turn()
+
+    def _rollback(self) -> None:
+        super()._rollback()  # type: ignore[misc]  # which the stubs lack
+        self._give_turn()
+
+    def _close(self) -> None:
+        super()._close()  # type: ignore[misc]  # which the stubs lack
+        if self._turn:
+            self._turn.close()
+            self._turn = None
+
+    def _give_turn(self) -> None:
+        if self._turn:
+            self._turn.give()
+
+
+class TurnCursor(base.SQLiteCursorWrapper):
+    """Takes the turn for a transaction that writes, or for a single statement outside of one."""
+
+    turn: WriteTurn | None
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        turn = self.turn
+        if turn is None or self.connection.in_transaction or not query.startswith(_WRITES):
+            return super().execute(query, params)
+        turn.take()
+        try:
+            return super().execute(query, params)
+        finally:
+            if not self.connection.in_transaction:
+                turn.give()
+
+    def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
+        if param_names is None:
+            return _with_question_marks(query)
+        return str(super().convert_query(query, param_names=param_names))
+
+
+@lru_cache(maxsize=512)
+def _with_question_marks(query: str) -> str:
+    """What Django would make of a statement; it looks through the same few again and again."""
+    return str(base.FORMAT_QMARK_REGEX.sub("?", query)).replace("%%", "%")
