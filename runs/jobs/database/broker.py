@@ -17,7 +17,7 @@ from runs.jobs import draining, names, wakeup
 from runs.jobs.database import rows
 from runs.jobs.table import Lane, Queue
 from runs.models import machine
-from runs.models.statements import Prepared, delete, update
+from runs.models.statements import Prepared, delete, insert, update
 
 logger = logging.getLogger(__name__)
 
@@ -73,8 +73,10 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
     def enqueue(self, task: str) -> int:
         if connections[Conf.ORM].vendor == "postgresql":
             return self._enqueue_waking(task)
-        number: int = super().enqueue(task)
+        row = OrmQ(key=self.list_key, payload=task, lock=timezone.now())
+        insert(row)
         wakeup.wake(Conf.ORM, names.lane_of(self.list_key))
+        number: int = row.pk
         return number
 
     def _enqueue_waking(self, task: str) -> int:
