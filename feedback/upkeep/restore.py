@@ -13,12 +13,16 @@ from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.graph import MigrationGraph
+from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
 
 from feedback.upkeep import rows
 from feedback.upkeep.backup_file import Manifest, Reader, Table
 from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.models import AuditEntry, Run, migrate
+
+_Key = tuple[str, str]  # of a migration: its app and its name
 
 _AT_ONCE = 200
 _KEYS = {"secret_key": "SECRET_KEY", "audit_key": "FABER_AUDIT_KEY"}
@@ -41,9 +45,14 @@ def restore(source: Path) -> Manifest:
 class _Schema:
     """The tables as they were when the backup was made."""
 
-    def __init__(self, targets: list[tuple[str, str]]) -> None:
+    def __init__(self, had: set[_Key]) -> None:
         self._executor = MigrationExecutor(connection)
-        self._targets = targets
+        many = self._executor.loader.replacements
+        if not many.keys() <= had:  # in the middle of what one migration does in one go
+            self._executor.loader = MigrationLoader(connection, replace_migrations=False)
+            had = had - many.keys()
+        graph = self._executor.loader.graph
+        self._targets = [key for key in had & graph.nodes.keys() if not _later(graph, key) & had]
 
     @property
     def models(self) -> Apps:
@@ -54,25 +63,27 @@ class _Schema:
 
 
 def _schema(manifest: Manifest) -> _Schema:
-    executor = MigrationExecutor(connection)
-    graph, had = executor.loader.graph, set(manifest.migrations)
-    here = {app for app, _ in graph.nodes}
-    if newer := sorted(key for key in had if key[0] in here and key not in graph.nodes):
+    loader = MigrationLoader(connection)
+    had = set(manifest.migrations)
+    had |= {key for key, many in loader.replacements.items() if had.issuperset(many.replaces)}
+    known = loader.disk_migrations
+    here = {app for app, _ in known}
+    if newer := sorted(key for key in had if key[0] in here and key not in known):
         raise _wrong(
             "the backup was made by a newer version of FABER: it has the migration "
             f"{newer[-1][1]}, which this version does not know. Install that version"
         )
-    if beyond := set(executor.loader.applied_migrations) - had:
+    if beyond := set(loader.applied_migrations) - had:
         app, name = min(beyond)
         raise Refused(
             f"The database here is newer than the backup: it has {app} {name}. Restore into a "
             "database that nothing was made in yet."
         )
-    return _Schema([key for key in had if key in graph.nodes and not _later(graph, key) & had])
+    return _Schema(had)
 
 
-def _later(graph: object, key: tuple[str, str]) -> set[tuple[str, str]]:
-    children = graph.node_map[key].children  # type: ignore[attr-defined]
+def _later(graph: MigrationGraph, key: _Key) -> set[_Key]:
+    children = graph.node_map[key].children
     return {child.key for child in children if child.key[0] == key[0]}
 
 

@@ -1,33 +1,21 @@
 """A site that an earlier version filled: its database opens, migrates, and every run goes on."""
 
-import gzip
 import json
-import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from uuid import uuid4
 
-import psycopg
 import pytest
-from django.conf import settings
-from psycopg.sql import SQL, Identifier
 
 from tests.chaos.scratch import Scratch, eventually
+from tests.sites import fill_as_released
 
 pytestmark = [pytest.mark.chaos, pytest.mark.database, pytest.mark.xdist_group("supervisor")]
 
 BACK = 120
-BEFORE = Path(__file__).with_name("before")
 # What its jobs and tokens are signed with.
 SECRET_KEY = "the-key-of-the-site-before"
-
-
-def dump(name: str) -> str:
-    return gzip.decompress((BEFORE / f"{name}.sql.gz").read_bytes()).decode()
 
 
 @pytest.fixture
@@ -37,27 +25,8 @@ def site(tmp_path: Path) -> Iterator[Scratch]:
     workspace.mkdir()
     (workspace / "spec.md").write_text("# Spec\n- one more line")
     (tmp_path / "secret_key").write_text(SECRET_KEY)
-    environment: dict[str, str] = {}
-    if "postgres" in str(settings.DATABASES["default"]["ENGINE"]):
-        environment["FABER_DATABASE_URL"] = restore_to_postgres()
-    else:
-        with closing(sqlite3.connect(tmp_path / "faber.sqlite3")) as database:
-            database.executescript(dump("sqlite"))
-    with closing(Scratch(tmp_path, environment)) as scratch:
+    with closing(Scratch(tmp_path, fill_as_released(tmp_path))) as scratch:
         yield scratch
-
-
-def restore_to_postgres() -> str:
-    """The address of a new database on the tests' server."""
-    server, name = os.environ["FABER_DATABASE_URL"], f"before_{uuid4().hex}"
-    place = urlsplit(server)._replace(path=f"/{name}").geturl()
-    # What begins with a backslash is for psql.
-    statements = "\n".join(line for line in dump("postgres").splitlines() if line[:1] != "\\")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-    with psycopg.connect(place) as connection:
-        connection.execute(SQL(statements))
-    return place
 
 
 def faber(site: Scratch, *command: str) -> Any:

@@ -210,7 +210,11 @@ def test_a_backup_of_the_version_before_is_brought_up_to_date(
 ) -> None:
     site, file = kept
     manifest = manifest_of(file)
-    manifest["migrations"].remove(["faber_runs", "0033_outputs_compressed"])  # type: ignore[attr-defined]
+    manifest["migrations"] = [
+        [app, name]
+        for app, name in manifest["migrations"]  # type: ignore[attr-defined]
+        if name != "0033_outputs_compressed" and "_squashed_" not in name
+    ]
     table = manifest["tables"]["faber_runs.StepOutput"]  # type: ignore[index]
     new = [table["columns"].index(name) for name in ("packed_stdout", "packed_stderr")]
     table["columns"] = [name for at, name in enumerate(table["columns"]) if at not in new]
