@@ -49,6 +49,9 @@ def main() -> None:
     print("code changes:", ", ".join(f"{key} {value}" for key, value in of_changes.items()))
     of_idling = measured_apart("bench.footprint.idle", "", "tests.steps")
     print("idle:", ", ".join(f"{key} {value}" for key, value in of_idling.items()))
+    of_starts = measured_apart("bench.footprint.starts", "", "tests.steps")
+    for name, taken in of_starts.items():
+        print(f"{name}: {taken['s']} s, ×{taken['ratio']} of importing Django's")
     of_commands = measured_apart("bench.footprint.commands", "", "tests.steps")
     for name, taken in of_commands.items():
         print(f"command {name}: {taken['ms']} ms, ×{taken['ratio']} of importing Django's")
@@ -68,6 +71,7 @@ def main() -> None:
                 "isolation": of_isolation,
                 "code_changes": of_changes,
                 "idle": of_idling,
+                "starts": of_starts,
                 "commands": of_commands,
             },
             indent=2,

@@ -32,6 +32,9 @@ def main() -> int:
 
             if (code := client.call(sys.argv)) is not None:
                 return code
+    from faber_site.runtime import memory  # noqa: PLC0415
+
+    memory.look_rarely()  # else a tenth of the time goes into looking at what was just loaded
     from faber_site import commands  # noqa: PLC0415  Django takes most of a second
 
     return commands.main()

@@ -1,4 +1,4 @@
-"""What an idle site with twelve workers takes: memory that is its own, a core, and its starts."""
+"""What an idle site with twelve workers takes: memory that is its own, and a core."""
 
 import json
 import os
@@ -16,12 +16,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 def main() -> None:
     environment = {**os.environ, "FABER_WORKERS": str(WORKERS), "FABER_PORT": str(free_port())}
-    began = time.perf_counter()
-    with running(environment):
-        first = time.perf_counter() - began
-    began = time.perf_counter()
     with running(environment) as site:
-        second = time.perf_counter() - began
         time.sleep(SETTLED)
         before = _core_seconds(site.pid)
         time.sleep(WATCHED)
@@ -30,8 +25,6 @@ def main() -> None:
     print(
         json.dumps(
             {
-                "first_start_s": round(first, 1),
-                "second_start_s": round(second, 1),
                 "processes": len(family),
                 "megabytes": round(memory / 1024),
                 "core_percent": round(100 * (after - before) / WATCHED, 2),

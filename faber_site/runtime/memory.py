@@ -7,8 +7,13 @@ import gc
 _PATIENCE = 50_000
 
 
+def look_rarely() -> None:
+    """Called before anything is loaded: nearly all of that stays."""
+    gc.set_threshold(_PATIENCE, 20, 20)
+
+
 def keep_what_is_loaded() -> None:
     """Called once everything is loaded: it stays, so it is never looked through again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_PATIENCE, 20, 20)
+    look_rarely()

@@ -25,11 +25,11 @@ INTERVAL = 2.0
 CALM_AFTER = 30.0
 CALM_INTERVAL = 6.0
 # Somebody in front of a terminal waits for the first beat of a new cluster.
-FIRST_INTERVAL = 0.2
+FIRST_INTERVAL = 0.05
 # How many looks in a row may find a beat unanswered while a worker stands idle. Looks, not
 # seconds: when the database or the machine is slow, the looks become slow with it.
 PATIENCE = 4
-FIRST_PATIENCE = 30
+FIRST_PATIENCE = 120
 # A write that takes longer than this means that the database keeps everybody waiting.
 SLOW_WRITE = 0.3
 

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, connections
 from faber_site.configuration import values
 from faber_site.hook import local_site
 from faber_site.http import static_files
-from faber_site.runtime import address, children, command_server, memory
+from faber_site.runtime import address, children, command_server
 from faber_site.runtime.forks import Child, SideTask
 from faber_site.runtime.presence import Presence, Unfit
 from faber_site.runtime.pulse import Pulse
@@ -80,7 +80,6 @@ class ServingCommand(BaseCommand):
         Migrations are large: whoever loads them keeps them, and so does every fork of his.
         """
         self._tell_why_not(migrate.check_version)
-        memory.keep_what_is_loaded()
         tasks = [SideTask(static_files.collect)] if self.has_site else []
         tasks.append(SideTask(partial(self._tell_why_not, migrate.bring_up_to_date)))
         children.load(for_site=self.has_site, for_cluster=self.has_cluster)

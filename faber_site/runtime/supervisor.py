@@ -24,7 +24,7 @@ from runs.models import machine
 logger = logging.getLogger(__name__)
 
 TICK = 1.0
-FIRST_TICK = 0.1  # until all is ready
+FIRST_TICK = 0.05  # until all is ready
 # Between asking the children to end and killing them; the whole has to fit into ten seconds.
 GRACE = 4.0
 # A step that was taken but has not begun yet is seen in the next look.

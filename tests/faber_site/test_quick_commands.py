@@ -21,8 +21,15 @@ finally:
 """
 # Pages and the API, markup, other sites, and what only workers do.
 NEVER = {
-    *("faber_site.urls", "faber_site.runtime", "runs.api", "runs.pages", "feedback.api"),
-    *("feedback.inbox", "feedback.desk", "feedback.mcp", "runs.rendering", "runs.worker"),
+    *("faber_site.urls", "faber_site.runtime.processes", "runs.api", "runs.pages"),
+    *(
+        "feedback.api",
+        "feedback.inbox",
+        "feedback.desk",
+        "feedback.mcp",
+        "runs.rendering",
+        "runs.worker",
+    ),
     *("ninja", "markdown", "markdown_it", "pygments", "nh3", "jsonschema", "cryptography"),
     *("github", "requests", "apprise", "allauth", "mcp", "waitress", "runs.admin"),
 }

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from tests.commands import CHECKOUT, environment
@@ -19,6 +20,7 @@ from tests.sites import fill_as_released
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.slow]
 
 LABELS = ("faber_runs", "faber_feedback")
+AT_MOST = 10  # before a first start is slow again: then they are put into one
 # How far the first release's database was upgraded before this version came.
 REACHED: dict[str, list[str]] = {
     "the first release": [],
@@ -40,6 +42,12 @@ def test_an_upgraded_database_is_what_a_new_one_is(reached: list[str], tmp_path:
     with opened(told.get("FABER_DATABASE_URL", ""), data) as other:
         assert schema(other) == schema(connection)
         assert own_migrations(other) == own_migrations(connection)
+
+
+def test_a_new_database_takes_none_of_the_single_ones() -> None:
+    planned = [label for label, _ in MigrationLoader(None).graph.nodes]
+
+    assert all(1 <= planned.count(label) <= AT_MOST for label in LABELS)
 
 
 @contextmanager
