@@ -251,10 +251,11 @@ def _pictures(artifact: Artifact, shown: Iterable[Artifact] = ()) -> pictures.Ad
 
 def _without_pictures(tabs: Sequence[Artifact]) -> list[Artifact]:
     """A picture that a document shows needs no tab of its own."""
-    if len(tabs) < 2:
-        return list(tabs)
     documents = [tab for tab in tabs if PurePosixPath(tab.path).suffix.lower() in _MARKDOWN]
-    shown = {path for each in documents for path in named_in(each.path, each.text)}
+    if not 0 < len(documents) < len(tabs):
+        return list(tabs)
+    whole = Artifact.objects.filter(pk__in=[tab.pk for tab in documents])
+    shown = {path for each in whole for path in named_in(each.path, each.text)}
     return [tab for tab in tabs if tab.path not in shown]
 
 
