@@ -43,6 +43,8 @@ def main() -> None:
         print(f"200 slow clients, {name}:", ", ".join(f"{k} {v}" for k, v in figures.items()))
     of_context = measured_apart("bench.work.reconstitution", "", "tests.steps")
     print("reconstitution:", ", ".join(f"{key} {value}" for key, value in of_context.items()))
+    of_sync = measured_apart("bench.work.sync", "", "tests.steps")
+    print("sync:", ", ".join(f"{key} {value}" for key, value in of_sync.items()))
     of_isolation = measured_apart("bench.work.isolation", "", "tests.steps")
     print("isolation:", ", ".join(f"{key} {value}" for key, value in of_isolation.items()))
     of_changes = measured_apart("bench.work.changes", "", "tests.steps")
@@ -68,6 +70,7 @@ def main() -> None:
                 "webhooks": of_webhooks,
                 "slow_clients": of_slow,
                 "reconstitution": of_context,
+                "sync": of_sync,
                 "isolation": of_isolation,
                 "code_changes": of_changes,
                 "idle": of_idling,

@@ -148,9 +148,9 @@ def check_unknown(found: Directory, request_ids: Sequence[str]) -> None:
 
 
 def check_new(*request_ids: str) -> None:
-    asked = FeedbackRequest.objects.filter(request_id__in=request_ids).select_related("run")
-    if known := asked.first():
-        raise Refused(f"The request {known.request_id} already exists, in {known.run.run_id}.")
+    asked = FeedbackRequest.objects.filter(request_id__in=request_ids)
+    if known := asked.values_list("request_id", "run__run_id").first():
+        raise Refused(f"The request {known[0]} already exists, in {known[1]}.")
 
 
 def _plain_fields(found: Directory, project: Project) -> dict[str, object]:

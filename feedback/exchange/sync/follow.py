@@ -38,14 +38,26 @@ class DirectoryNews(Enum):
     NONE = "none"
 
 
-def follow(found: Directory) -> DirectoryNews:
+class Plans:
+    """The workflows that are named in one look at many directories, each read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, Path | None], Plan | None] = {}
+
+    def of(self, workflow_id: str, root: Path | None) -> Plan | None:
+        if (workflow_id, root) not in self._read:
+            self._read[workflow_id, root] = _plan_of(workflow_id, root)
+        return self._read[workflow_id, root]
+
+
+def follow(found: Directory, plans: Plans) -> DirectoryNews:
     """Bring the mirror of a directory up to date, or begin one."""
     root = work_tree_of(found.folder)
     standing = retell(
         found.state,
         found.metadata,
         [told.found for told in found.events],
-        known_plan=_plan_of(found, root),
+        known_plan=plans.of(found.metadata.workflow_id, root),
         is_executed_here=False,
     )
     files = _files_named(found, root)
@@ -104,10 +116,10 @@ def files_shown(found: Directory, root: Path | None) -> list[Path]:
     return [root / file.path for file in _files_named(found, root)] if root else []
 
 
-def _plan_of(found: Directory, root: Path | None) -> Plan | None:
+def _plan_of(workflow_id: str, root: Path | None) -> Plan | None:
     """The workflow as the work tree has it, or one of ours of the same name."""
     try:
-        chain = library.load_chain(found.metadata.workflow_id, workspace=root)
+        chain = library.load_chain(workflow_id, workspace=root)
         return make_plan(chain.workflows).plan
     except FaberError:
         return None  # then the steps that the run names must do
@@ -251,8 +263,8 @@ def _files_named(found: Directory, root: Path | None) -> tuple[FoundFile, ...]:
 
 def _show(run: Run, files: Sequence[FoundFile]) -> None:
     """Keep the files as revisions; a new one makes what reviewers saw before stale."""
-    asked = run.requests.filter(status=RequestStatus.PENDING).first()
-    if asked is None or not files:
+    asked = run.requests.filter(status=RequestStatus.PENDING).first() if files else None
+    if asked is None:
         return
     shown = [_revision(run, file) for file in files]
     if not run.own_title and (heading := artifacts.heading_of(files)):

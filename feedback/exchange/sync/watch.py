@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from feedback.exchange.directories import read_directory, runs_below
 from feedback.exchange.sync import follow, write_back
-from feedback.exchange.sync.follow import DirectoryNews
+from feedback.exchange.sync.follow import DirectoryNews, Plans
 from feedback.exchange.sync.locked_files import FileBusy
 from feedback.exchange.sync.write_back import TooLate
 from feedback.models import FeedbackRequest, FeedbackResponse, WriteBack
@@ -57,10 +57,11 @@ class Sync:
         self._say = say
         self._seen: dict[Path, _Seen] = {}
         self._known = follow.standings()
+        self._plans = Plans()
 
     def look(self) -> bool:
         """Read what changed and write what is due; True when nothing is left in between."""
-        folders = runs_below(self.folder)
+        folders, self._plans = runs_below(self.folder), Plans()
         for gone in self._seen.keys() - folders.keys():
             del self._seen[gone]
         try:
@@ -102,7 +103,7 @@ class Sync:
             found = read_directory(folder, place=place)
             if mark != _mark(folder, seen.shown):
                 raise Invalid([])  # it changed while it was read
-            news = follow.follow(found)
+            news = follow.follow(found, self._plans)
         except FaberError as error:
             self._refuse(folder, seen, mark, str(error))
             return
@@ -126,12 +127,12 @@ class Sync:
 
     def _tell(self, run_id: str, *, is_new: bool) -> None:
         (self.done.new if is_new else self.done.followed).append(run_id)
-        asked = FeedbackRequest.objects.filter(
-            run__run_id=run_id, status=RequestStatus.PENDING
-        ).first()
-        run = Run.objects.only("status").get(run_id=run_id)
-        is_asking = f"asks {asked.request_id}: {one_line(asked.prompt, 80)}" if asked else ""
-        self._say(f"{run_id} {is_asking or f'is {run.state.label}'}")
+        asked = FeedbackRequest.objects.filter(run__run_id=run_id, status=RequestStatus.PENDING)
+        if request := asked.only("request_id", "prompt").first():
+            self._say(f"{run_id} asks {request.request_id}: {one_line(request.prompt, 80)}")
+        else:
+            run = Run.objects.only("status").get(run_id=run_id)
+            self._say(f"{run_id} is {run.state.label}")
 
     def _take_effect(self) -> None:
         """End undo times without a worker: whoever only syncs may have none."""

@@ -22,6 +22,7 @@ from feedback.requests.answers import respond
 from runs import engine
 from runs.domain.values.errors import AlreadyAnswered, Refused
 from runs.models import Run, StepAttempt
+from runs.workflow_files import library
 from tests import factories as f
 from tests import sites
 from tests.commands import FABER, environment, faber
@@ -67,6 +68,23 @@ def state_of(folder: Path) -> dict[str, object]:
 
 def the_run() -> Run:
     return Run.objects.get()
+
+
+def test_one_look_reads_a_workflow_once_for_all_runs(
+    project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(make_run(project / BASE, RUN_ID.replace("6c56", "7c56")), "fr-20251206-d4e5f6")
+    read: list[str] = []
+    load = library.load_chain
+
+    def counted(reference: str, *, workspace: Path | None) -> library.LoadedChain:
+        read.append(reference)
+        return load(reference, workspace=workspace)
+
+    monkeypatch.setattr(library, "load_chain", counted)
+    sync = looked(Sync(project, lambda _line: None))
+
+    assert (len(sync.done.new), read) == (2, ["default"])
 
 
 # What is shown
