@@ -96,6 +96,7 @@ class FeedbackRequest(models.Model):
         ]
         indexes = [
             models.Index(fields=["status", "requested_at"], name="requests_by_status"),
+            models.Index(fields=["requested_at", "id"], name="requests_by_age"),
             models.Index(fields=["status", "ranked_at"], name="requests_by_rank"),
             # The order of the inbox.
             models.Index(fields=["status", "due_at", "ranked_at", "id"], name="requests_by_due"),

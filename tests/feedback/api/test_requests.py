@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -18,6 +19,7 @@ from runs.domain.values.actors import Role, Scope
 from runs.models import IdempotencyKey, Run
 from tests import factories as f
 from tests.api_client import Program, account, body_of, error_of, program
+from tests.plans import explained
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +65,19 @@ def test_beyond_the_last_round_changes_are_refused_with_what_can_be_answered(
     assert error["code"] == "round_limit"
     assert error["message"].startswith("The limit of 1 round of changes is reached;")
     assert error["details"]["options"] == ["approve", "reject"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="few rows are soonest sorted there")
+@pytest.mark.parametrize("wanted", ["", "?status=pending"])
+def test_a_list_is_read_in_its_order_and_never_sorted(
+    reviewer: Program, run: Run, wanted: str
+) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        reviewer.get(f"/requests{wanted}")
+
+    lists = [query["sql"] for query in queries if " LIMIT 51" in query["sql"]]
+    assert lists
+    assert not [plan for plan in map(explained, lists) if "TEMP B-TREE FOR ORDER BY" in plan]
 
 
 def test_a_question_that_belongs_to_no_run_names_its_run(agent: Program) -> None:

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from runs.accounts import notify_urls, users
 from runs.domain.values.actors import Role
 from runs.models import AuditEntry, Project
+from tests import factories as f
 from tests.commands import Answer, faber
 
 pytestmark = pytest.mark.django_db
@@ -362,3 +365,16 @@ def test_an_address_that_no_notice_can_go_to_is_refused_without_being_repeated(
     assert "s3cr3t" not in answer.out + answer.err
     assert "ddress 1 " in answer.err
     assert fresh(project).notify == []
+
+
+def test_the_list_tells_how_many_runs_go_on_and_reads_no_finished_one() -> None:
+    done = f.answered(f.started(f.five_steps()), "approve")
+    f.started(f.five_steps())
+    visitor = signed_in(Role.VIEWER)
+    with CaptureQueriesContext(connection) as queries:
+        shown = visitor.get("/projects/").content.decode()
+
+    assert done.status == "completed"
+    assert "1 unfinished run<" in shown
+    counted = [query["sql"] for query in queries if 'FROM "faber_runs_run"' in query["sql"]]
+    assert [sql.count('"status" IN') for sql in counted] == [1]
