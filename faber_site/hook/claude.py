@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from faber_site.hook import local_site
 from faber_site.hook.local_site import KnownSite
+from faber_site.hook.transcript import Transcript
 
 Json = dict[str, Any]
 
@@ -30,6 +31,7 @@ PAUSE = 2.0
 # The site answers within a slice; a connection that is silent for longer is broken.
 SILENCE = SLICE + 20
 GOODBYE = 5.0
+LOOK = 1.0
 
 _BEFORE = "PreToolUse"
 _PLAN, _QUESTIONS = "ExitPlanMode", "AskUserQuestion"
@@ -112,21 +114,23 @@ def _decision(asked: Json, flags: Flags, agent: str) -> str:
         "folder": str(asked.get("cwd") or ""),
         "project": flags.project,
     }
-    verdict = _waited(site, call, time.monotonic() + flags.wait, event)
+    verdict = _waited(site, call, time.monotonic() + flags.wait, Transcript(asked))
     return _shape(event, verdict, asked)
 
 
-def _waited(site: KnownSite, call: Json, ends: float, event: str) -> Json:
+def _waited(site: KnownSite, call: Json, ends: float, transcript: Transcript) -> Json:
     """What was decided, or nothing when the time is over; the site may be away in between."""
     told = _first(site, call)
-    number = told["call"]
+    number, is_before = told["call"], call["event"] == _BEFORE
     try:
         _watch_reader()
+        if not is_before:  # the terminal asks too
+            _watch_terminal(transcript)
         while not told.get("verdict"):
             began = time.monotonic()
             if began >= ends:
                 # After `ask` the other event of the call finds the request and goes on waiting.
-                _leave(site, call, number, withdraw=event != _BEFORE)
+                _leave(site, call, number, withdraw=not is_before)
                 return {"behavior": "none", "message": "Nobody has decided in FABER yet."}
             told = _again(site, {**call, "wait": min(SLICE, ends - began)})
             if not told.get("verdict") and time.monotonic() - began < 1:
@@ -217,6 +221,17 @@ def _watch_reader() -> None:
         waiting = select.poll()
         waiting.register(sys.stdout.fileno(), 0)  # of itself it tells of errors and hangups
         waiting.poll()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _watch_terminal(transcript: Transcript) -> None:
+    """When the call has its result, the person at the terminal was first."""
+
+    def watch() -> None:
+        while not transcript.is_decided():
+            time.sleep(LOOK)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -20,6 +20,10 @@ from runs.models import migrate
 from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply, has_site
 
+AUTO_MODE = (
+    "In auto mode Claude Code decides most calls by itself. Use `claude --permission-mode manual`,"
+    " or have FABER asked before every command with `faber hook install --tool Bash`."
+)
 NO_SITE = "There is no FABER site in {}. Start one with `faber up`, or set FABER_URL."
 
 
@@ -77,9 +81,9 @@ def _install(options: dict[str, Any]) -> Reply:
         raise _unreadable(folder, error) from error
     if local_site.is_local() and not (settings.FABER_DATA_DIR / local_site.TOKEN).exists():
         _connect()
+    told = [f"Claude Code asks FABER in {folder}: {command}", *([] if tools else [AUTO_MODE])]
     return Reply(
-        document={"file": str(file), "command": command, "tools": tools},
-        text=f"Claude Code asks FABER in {folder}: {command}",
+        document={"file": str(file), "command": command, "tools": tools}, text="\n".join(told)
     )
 
 

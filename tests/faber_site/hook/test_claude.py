@@ -255,6 +255,24 @@ def test_an_answer_in_the_terminal_withdraws_the_request(site: Site) -> None:
     assert site.calls[-1][1]["withdraw"] is True
 
 
+def test_a_call_with_its_result_was_decided_in_the_terminal(site: Site, tmp_path: Path) -> None:
+    file, call = tmp_path / "s.jsonl", {"type": "tool_use", "id": "a", "name": "Bash"}
+    file.write_text(_line({**call, "input": {"command": "ls"}}))
+    with hook(site, transcript_path=str(file)) as process:
+        site.wait_for(2)
+        with file.open("a") as session:
+            session.write(_line({"type": "tool_result", "tool_use_id": "a"}))
+        out, _err = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (0, "")
+    path, body = site.calls[-1]
+    assert (path, body["withdraw"]) == ("/api/v1/tool-calls/7/leave", True)
+
+
+def _line(block: Json) -> str:
+    return json.dumps({"message": {"content": [block]}}) + "\n"
+
+
 def test_the_end_of_claude_code_withdraws_the_request(site: Site) -> None:
     with hook(site) as process:
         site.wait_for(1)

@@ -54,6 +54,13 @@ def test_a_second_installation_keeps_the_token(tmp_path: Path, data: Path) -> No
     assert (data / local_site.TOKEN).read_text() == before
 
 
+def test_auto_mode_is_named_where_no_tool_is(tmp_path: Path) -> None:
+    install = ("hook", "install", "--dir", str(tmp_path))
+
+    assert "auto mode" in faber(*install).out
+    assert "auto mode" not in faber(*install, "--tool", "Bash").out
+
+
 def test_for_another_site_no_token_is_made(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
