@@ -21,6 +21,7 @@ _KNOWN = """\
         name: Note how the tests are run
         description: Writes the command of this repository's tests where later steps find it.
         run: [sh, -c, {script}]
+        artifact: .faber/test.sh
         timeout: 60
 """
 

@@ -90,6 +90,32 @@ def test_the_bundled_workflow_leads_from_init_to_a_pull_request(
     assert "It should be quicker." in (Run.objects.get().folder / ".faber/issue.md").read_text()
 
 
+def test_a_rerun_from_a_later_step_finds_the_issue_and_the_tests(
+    shop: Repository, agents: FakeAgents, github: FakeGitHub
+) -> None:
+    faber("init")
+    agents.will_say(
+        writes({PLAN: "# Add with sum\n"}),
+        writes({"app.py": GOOD}),
+        writes({SUMMARY: "Add with sum\n\nIt is quicker.\n"}),
+    )
+    faber("run", "claude-code", "--work-id", str(ISSUE))
+    faber("resume", "latest", "approve")
+    original = Run.objects.get()
+
+    agents.will_say(
+        writes({"app.py": GOOD}), writes({SUMMARY: "Add with sum again\n\nIt is quicker.\n"})
+    )
+    started = faber("rerun", original.run_id, "--from", "build:implement")
+    finished = faber("resume", "latest", "approve")
+
+    assert (started.code, finished.code) == (3, 0), started.err
+    fork = Run.objects.exclude(pk=original.pk).get()
+    assert "It should be quicker." in (fork.folder / ".faber/issue.md").read_text()
+    changed = shop("show", "--format=", "--name-only", opened_by(fork, github).sha).split()
+    assert changed == ["app.py"]  # and none of the agent's notes
+
+
 @pytest.mark.parametrize(
     ("name", "said", "answers"),
     [
