@@ -21,7 +21,7 @@ from runs.terminal import identity
 from runs.terminal.console import FaberCommand, Reply, has_site
 
 AUTO_MODE = (
-    "In auto mode Claude Code decides most calls by itself. Use `claude --permission-mode manual`,"
+    "In auto mode Claude Code decides most calls by itself. Use `claude --permission-mode default`,"
     " or have FABER asked before every command with `faber hook install --tool Bash`."
 )
 NO_SITE = "There is no FABER site in {}. Start one with `faber up`, or set FABER_URL."
