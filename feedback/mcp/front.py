@@ -21,6 +21,7 @@ GREETING = Path(__file__).with_name("greeting.json")
 # The server is greeted too, as it has to know its client; that answer is nobody's.
 _OWN_ID = "faber-front"
 _OWN_MARK = json.dumps(_OWN_ID).encode()
+_VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
 def serve(words: Sequence[str]) -> NoReturn:
@@ -97,8 +98,13 @@ def answer(asked: Json) -> Json | None:
                 **greeting()["initialize"],
                 "protocolVersion": version if version in known else known[-1],
             }
-        case {"id": int() | str(), "method": "tools/list", "params": {"_meta": _}}:
-            return None  # of a client that never greets
+        case {"id": int() | str(), "method": "server/discover"}:
+            # Asked before a greeting, by who may still decide for one: the server serves its
+            # client to the end in the protocol of the first request it gets.
+            return {**greeting()["discover"], **greeting()["around"]}
+        case {"id": int() | str(), "method": "tools/list", "params": {"_meta": dict() as meta}}:
+            is_known = meta.get(_VERSION) in greeting()["discover"]["supportedVersions"]
+            return {"tools": greeting()["tools"], **greeting()["around"]} if is_known else None
         case {"id": int() | str(), "method": "tools/list"}:
             return {"tools": greeting()["tools"]}
         case {"id": int() | str(), "method": "ping"}:

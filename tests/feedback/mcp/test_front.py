@@ -11,8 +11,15 @@ import pytest
 
 from feedback.mcp import front, greeting
 from tests.commands import CHECKOUT, FABER, environment
+from tests.sites import seed
 
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a"}}
+VERSION = "io.modelcontextprotocol/protocolVersion"
+ENVELOPE = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "a", "version": "1"},
+}
 
 
 def asked(method: str, **params: Any) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def test_a_known_version_of_the_protocol_is_taken_and_another_answered_with_the_
     "message",
     [
         asked("tools/call", name="list_pending", arguments={}),
-        asked("tools/list", _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"}),
+        asked("tools/list", _meta={VERSION: "2099-01-01"}),
         asked("initialize"),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 1, "result": {}},
@@ -51,6 +58,44 @@ def test_a_known_version_of_the_protocol_is_taken_and_another_answered_with_the_
 )
 def test_what_only_the_server_knows_is_left_to_it(message: dict[str, Any]) -> None:
     assert front.answer(message) is None
+
+
+def test_a_client_that_never_greets_hears_at_once_what_there_is() -> None:
+    found = front.answer(asked("server/discover", _meta=ENVELOPE))
+    listed = front.answer(asked("tools/list", _meta=ENVELOPE))
+
+    assert found is not None
+    assert listed is not None
+    assert found["supportedVersions"] == ["2026-07-28"]
+    assert "approve_tool_use" in [tool["name"] for tool in listed["tools"]]
+    assert found["resultType"] == listed["resultType"] == "complete"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("envelope", [{"_meta": ENVELOPE}, {}], ids=["without", "with"])
+def test_who_asks_what_there_is_may_go_on_with_and_without_a_greeting(
+    tmp_path: Path, envelope: dict[str, Any]
+) -> None:
+    seed(tmp_path / "data")
+    greets = [] if envelope else [asked("initialize", **HELLO)]
+    calls = asked("tools/call", name="list_pending", arguments={}, **envelope)
+    said = [asked("server/discover", _meta=ENVELOPE), *greets, calls]
+
+    with subprocess.Popen(
+        [FABER, "mcp"],
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        assert client.stdin
+        assert client.stdout
+        client.stdin.write("".join(json.dumps(each) + "\n" for each in said))
+        client.stdin.flush()
+        *_, pending = [json.loads(client.stdout.readline()) for _ in said]
+        client.stdin.close()
+
+    assert pending["result"]["structuredContent"] == {"items": [], "next_cursor": None}
 
 
 @pytest.mark.slow
