@@ -470,28 +470,10 @@ def test_the_documented_action_forwards_a_comment(
     github: FakeGitHub, live_server: LiveServer, run: Run, tmp_path: Path
 ) -> None:
     secret = secret_of(REPO)
-    event = tmp_path / "event.json"
-    event.write_bytes(github.webhook(say(github, "@faber approve — $(touch x)")).body)
+    delivery = github.webhook(say(github, "@faber approve — $(touch x)"))
     programs = watched_programs(tmp_path / "bin")
-    environment = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "NO_PROXY": "*",
-        "FABER_URL": live_server.url,
-        "FABER_WEBHOOK_SECRET": secret,
-        "GITHUB_EVENT_PATH": str(event),
-        "GITHUB_REPOSITORY": REPO,
-        "GITHUB_RUN_ID": "4711",
-    }
 
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script()],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forwarded(delivery, secret, live_server.url, tmp_path, programs)
 
     assert done.returncode == 0, done.stderr
     work_off()
@@ -500,6 +482,58 @@ def test_the_documented_action_forwards_a_comment(
     assert "curl" in called
     assert secret not in called
     assert secret not in done.stdout + done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(not Path("/usr/bin/curl").exists(), reason="the Action's script needs curl")
+def test_the_documented_action_forwards_the_label_that_starts_a_run(
+    github: FakeGitHub, live_server: LiveServer, tmp_path: Path
+) -> None:
+    workflows = tmp_path / ".fractary/faber/workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "one.yaml").write_text(
+        "{id: one, phases: {build: {steps: [{id: make, run: 'true'}]}}}"
+    )
+    Project.objects.create(
+        name=REPO, workspace=str(tmp_path), start_workflow="one", start_label="faber:start"
+    )
+    delivery = github.signal(github.label(REPO, ISSUE, "faber:start", author="boss"))
+    programs = watched_programs(tmp_path / "bin")
+
+    done = forwarded(delivery, secret_of(REPO), live_server.url, tmp_path, programs)
+
+    assert done.returncode == 0, done.stderr
+    work_off()
+    assert [run.started_by for run in Run.objects.all()] == ["boss"]
+    heard = yaml.safe_load(ACTION.read_text())[True]  # the key `on`, as YAML reads it
+    assert heard["issues"]["types"] == ["labeled", "assigned"]
+
+
+def forwarded(
+    delivery: Delivery, secret: str, url: str, folder: Path, programs: Path
+) -> subprocess.CompletedProcess[str]:
+    """What the Action's step does with an event."""
+    event = folder / "event.json"
+    event.write_bytes(delivery.body)
+    environment = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "NO_PROXY": "*",
+        "FABER_URL": url,
+        "FABER_WEBHOOK_SECRET": secret,
+        "GITHUB_EVENT_NAME": delivery.headers["X-GitHub-Event"],
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_REPOSITORY": REPO,
+        "GITHUB_RUN_ID": "4711",
+    }
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script()],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_the_documented_action_knows_no_secret_of_the_site() -> None:
