@@ -9,6 +9,7 @@ from feedback.requests import outbox
 from feedback.requests.request_json import request_url
 from runs import trackers
 from runs.domain.planning import forks
+from runs.domain.values.plain_json import text_at
 from runs.domain.values.questions import Action, Gate
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.domain.values.text import one_line
@@ -75,6 +76,12 @@ def _last_approval(run: Run) -> FeedbackRequest | None:
     )
 
 
+def _left_by(run: Run) -> str:
+    """The commit that the last step left in the run's own worktree; empty: it has none."""
+    left = run.attempts.exclude(left_at=None).order_by("-pk").values_list("left_at", flat=True)
+    return text_at(left.first(), "commit")
+
+
 def _shown(state: CheckState, said: str, url: str) -> CheckShown:
     return CheckShown(state=state, description=one_line(concealed(said), _LONGEST), url=url)
 
@@ -85,9 +92,10 @@ def bring_up_to_date(client: TrackerClient, delivery: Delivery, turn: outbox.Tur
     if shown is None:
         return delivery.shown
     commit = client.head_of(delivery.place)
-    # People decided on the commit that waited for them: what was pushed since is not approved.
-    if shown.state is CheckState.SUCCESS and delivery.commit:
-        commit = delivery.commit
+    # People decided on the commit that waited for them, or what the run made of their decision:
+    # what others pushed since is not approved.
+    if shown.state is CheckState.SUCCESS and delivery.run:
+        commit = delivery.commit or _left_by(delivery.run) or commit
     digest = hashlib.sha256(f"{commit} {shown}".encode()).hexdigest()
     if digest != delivery.shown:
         turn.check()

@@ -5,6 +5,7 @@ import json
 import pytest
 from django.core.cache import cache
 
+from feedback.channels.trackers import delivery
 from feedback.models import Delivery
 from runs import engine
 from runs.models import Project, Run
@@ -110,6 +111,23 @@ def test_a_gate_decided_before_the_pull_request_is_told_on_it(
     f.answer(run, "approve")
     work_off()
     assert {(status.sha, status.state) for status in github.statuses} == {(pull.sha, "success")}
+
+
+def test_what_others_pushed_before_the_check_was_set_is_not_approved(
+    github: FakeGitHub, pull: StoredPull
+) -> None:
+    run = start(f.step("code", requires_approval=True), release=[opens(pull.number)])
+    f.answer(run, "approve")
+    work_off()
+    github.statuses.clear()
+    Delivery.objects.update(shown="", commit="")  # as if GitHub had been away until now
+    f.fresh(run).attempts.update(left_at={"commit": pull.sha, "uncommitted": []})
+    ours = pull.sha
+    github.push(pull, OTHER)
+
+    delivery.deliver_now(Delivery.objects.get(kind="check").pk)
+
+    assert [(status.sha, status.state) for status in github.statuses] == [(ours, "success")]
 
 
 def test_a_run_that_asks_nobody_sets_no_check(github: FakeGitHub, pull: StoredPull) -> None:
