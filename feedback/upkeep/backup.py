@@ -17,6 +17,7 @@ from runs.chain import entries
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import timestamp
+from runs.github import kept_app
 from runs.models import migrate
 
 _ALIAS = "backup"
@@ -35,6 +36,8 @@ def write(target: Path, actor: Actor) -> Manifest:
             for model in rows.tables(apps):
                 names = [field.attname for field in rows.columns(model)]
                 writer.table(model._meta.label, names, rows.lines(model, alias))
+            if (app := kept_app.packed()) is not None:
+                writer.file(kept_app.NAME, app)
 
         def manifest(writer: Writer) -> Manifest:
             made.append(_manifest(alias, writer.tables))

@@ -1,4 +1,4 @@
-"""The file that a backup is: a zip with the keys, the rows of each table, and a manifest."""
+"""The file that a backup is: a zip with a manifest, the rows of each table, other files."""
 
 import json
 import os
@@ -69,6 +69,9 @@ class Writer:
                 rows += 1
         self.tables[name] = Table(columns=columns, rows=rows)
 
+    def file(self, name: str, content: bytes) -> None:
+        self._archive.writestr(_file_member(name), content)
+
 
 class Reader:
     """An opened backup; whatever is wrong with it is one sentence."""
@@ -101,6 +104,14 @@ class Reader:
         except _UNREADABLE as error:
             raise self.unreadable(error) from error
 
+    def file(self, name: str) -> bytes | None:
+        """None when the site had no such file."""
+        try:
+            named = _file_member(name) in self._archive.namelist()
+            return self._archive.read(_file_member(name)) if named else None
+        except _UNREADABLE as error:
+            raise self.unreadable(error) from error
+
     def unreadable(self, error: Exception) -> Invalid:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged"
         told = why if isinstance(error, OSError) else "it is no backup of FABER, or it is damaged"
@@ -115,6 +126,10 @@ def _read_manifest(told: Mapping[str, Any]) -> Manifest:
 
 def _member(table: str) -> str:
     return f"tables/{table}.jsonl"
+
+
+def _file_member(name: str) -> str:
+    return f"files/{name}"
 
 
 def _private(path: Path) -> Any:

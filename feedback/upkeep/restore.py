@@ -20,6 +20,7 @@ from django.db.models import Model
 from feedback.upkeep import rows
 from feedback.upkeep.backup_file import Manifest, Reader, Table
 from runs.domain.values.errors import Invalid, Problem, Refused
+from runs.github import kept_app
 from runs.models import AuditEntry, Run, migrate
 
 _Key = tuple[str, str]  # of a migration: its app and its name
@@ -38,6 +39,8 @@ def restore(source: Path) -> Manifest:
         _write_keys(backup.manifest.keys)
         with transaction.atomic():
             _load(backup, known.models)
+        if (app := backup.file(kept_app.NAME)) is not None:
+            kept_app.unpack(app)
     call_command("migrate", interactive=False, verbosity=0)
     return backup.manifest
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-_NAME = "github-app.json"
+NAME = "github-app.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class KeptApp:
 
 def place() -> Path:
     folder: Path = settings.FABER_DATA_DIR
-    return folder / _NAME
+    return folder / NAME
 
 
 def kept() -> KeptApp | None:
@@ -42,10 +42,19 @@ def kept() -> KeptApp | None:
 
 
 def keep(app: KeptApp) -> None:
+    unpack(json.dumps(asdict(app)).encode())
+
+
+def packed() -> bytes | None:
+    """The file as it is, for a backup."""
+    return place().read_bytes() if place().exists() else None
+
+
+def unpack(content: bytes) -> None:
     beside = place().with_suffix(".new")
     opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(opened, "w", encoding="utf-8") as file:
-        json.dump(asdict(app), file)
+    with os.fdopen(opened, "wb") as file:
+        file.write(content)
     beside.replace(place())
 
 

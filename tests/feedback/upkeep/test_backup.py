@@ -30,6 +30,7 @@ users.create("rita", role=Role.REVIEWER)
 f.answered(f.started(f.five_steps(), work_id="1"), "approve", "Good.")
 f.started(f.five_steps(), work_id="2")
 """
+APP = '{"api_url": "https://api.github.com", "app_id": "1", "slug": "f", "url": "", "key": "pem"}'
 # A writer that never rests: each run is started, answered and completed, and then counted.
 WRITE = """
 import django; django.setup()
@@ -91,6 +92,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, Path]:
     """A site with a completed run and one that waits for a decision, and its backup."""
     folder = tmp_path_factory.mktemp("first")
     site, file = filled(folder / "site"), folder / "kept.faber"
+    (site.data / "github-app.json").write_text(APP)
     made = site.faber("backup", str(file))
     assert made.code == 0, made.err
     return site, file
@@ -117,7 +119,7 @@ def test_a_restored_site_goes_on_where_the_backup_was_made(
 
     assert restored.code == 0, restored.err
     assert file.stat().st_mode & 0o777 == 0o600
-    for name in ("secret_key", "audit_key"):
+    for name in ("secret_key", "audit_key", "github-app.json"):
         assert (copy.data / name).read_text() == (site.data / name).read_text()
         assert (copy.data / name).stat().st_mode & 0o777 == 0o600
     goes_on(copy, site.pending[0])
