@@ -5,16 +5,31 @@ import logging
 import time
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
 from runs.jobs import log_context
 
 # Seconds in which the same trouble is told once.
 CALM = 30.0
 
+# Classes of PostgreSQL's SQLSTATE: connection, resources, shut down or starting up.
+_AWAY = ("08", "53", "57P")
 
-class SecretFree(logging.Formatter):
+
+class Formatter(logging.Formatter):
+    """An outage of the database is one line; the stack of whoever asked it says nothing more."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  its name there
+        error = ei[1]
+        if isinstance(error, OperationalError | InterfaceError) and _is_outage(error):
+            return str(error).partition("\n")[0]
+        return super().formatException(ei)
+
+
+class SecretFree(Formatter):
     """A line as usual, with its traceback, without what only looks like a secret or is one."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  its name there
@@ -24,7 +39,7 @@ class SecretFree(logging.Formatter):
         return concealed(super().format(record))
 
 
-class AsJson(logging.Formatter):
+class AsJson(Formatter):
     """One object a line, for programs that collect logs."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -73,6 +88,15 @@ class AnswersToProbes(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         return getattr(getattr(record, "request", None), "path", "") != "/readyz"
+
+
+def _is_outage(error: Exception) -> bool:
+    """Whether the database is away, busy or full; a wrong statement of ours is no outage."""
+    cause = error.__cause__
+    if name := getattr(cause, "sqlite_errorname", ""):
+        return bool(name != "SQLITE_ERROR")
+    state = getattr(cause, "sqlstate", None)
+    return state is None or str(state).startswith(_AWAY)
 
 
 def concealed(text: str) -> str:

@@ -87,7 +87,7 @@ class Presence:
                 trouble = ""
             except DatabaseError as error:
                 if trouble != str(error):
-                    logger.warning("the other machines cannot be told: %s", error)
+                    logger.warning("this machine can't report to the others: %s", error)
                 trouble = str(error)
 
     def _sign(self) -> None:

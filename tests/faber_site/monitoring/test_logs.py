@@ -3,11 +3,15 @@
 import json
 import logging
 import secrets
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 
 from faber_site.monitoring.logs import AsJson, Calm, SecretFree
 from faber_site.runtime import processes
@@ -48,6 +52,43 @@ def test_a_traceback_is_not_left_out_of_that() -> None:
 
     assert "Traceback" in told
     assert token not in told
+
+
+def refused(file: Path, statement: str) -> Exception:
+    """What SQLite says, as Django passes it on."""
+    error = OperationalError()
+    with closing(sqlite3.connect(file, timeout=0)) as opened:
+        try:
+            opened.execute(statement)
+        except sqlite3.OperationalError as cause:
+            error = OperationalError(str(cause))
+            error.__cause__ = cause
+    return error
+
+
+def test_an_outage_of_the_database_is_told_without_a_stack(tmp_path: Path) -> None:
+    """Every process that asks tells of it, again and again, and it is no fault of theirs."""
+    file = tmp_path / "site.sqlite3"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        error = refused(file, "CREATE TABLE runs (id)")
+
+    told = written("It failed.", error=error)
+
+    assert told == "ERROR django.request: It failed.\ndatabase is locked"
+
+
+def test_a_server_that_is_gone_is_told_in_one_line() -> None:
+    gone = OperationalError("connection refused\n\tIs the server running?")
+    gone.__cause__ = psycopg.OperationalError("connection refused")
+
+    assert written("It failed.", error=gone).endswith("It failed.\nconnection refused")
+
+
+def test_a_wrong_statement_is_told_with_its_stack(tmp_path: Path) -> None:
+    error = refused(tmp_path / "site.sqlite3", "SELECT 1 FROM nowhere")
+
+    assert "Traceback" in written("It failed.", error=error)
 
 
 def test_an_ordinary_line_stays_as_it_is() -> None:
