@@ -1,5 +1,6 @@
 """Finds what is broken in the system: each with its cause, its age and one safe repair."""
 
+import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,7 +26,7 @@ from runs.isolation.sheltering import REPAIR
 from runs.jobs import heartbeat, queue
 from runs.jobs.engine import OutOfReach
 from runs.jobs.table import Job, Lane
-from runs.models import Run, StepAttempt
+from runs.models import Run, StepAttempt, machine
 from runs.workspaces import hidden, worktrees
 
 WORKTREES_WANTED = timedelta(days=7)
@@ -33,10 +34,10 @@ WORKTREES_WANTED = timedelta(days=7)
 
 def findings() -> list[Finding]:
     return [
-        *_queue(),
-        *_workers(),
+        *(list(_queue()) or _workers()),
         *hosts.findings(),
         *_isolation(),
+        *_git(),
         *room.findings(),
         *proxy.findings(),
         *agents.findings(),
@@ -112,6 +113,17 @@ def _isolation() -> Iterator[Finding]:
             since=None,
             repair="Set FABER_DATA_DIR to a separate folder, or change the account's home.",
         )
+
+
+def _git() -> Iterator[Finding]:
+    if machine.is_one_of_many() or shutil.which("git"):
+        return  # a machine that only serves pages needs none
+    yield Finding(
+        what="git is not installed",
+        cause="it is not on the PATH of this account",
+        since=None,
+        repair="Install git: `faber init`, worktrees, code changes and the demo need it.",
+    )
 
 
 def isolation_is_off() -> bool:

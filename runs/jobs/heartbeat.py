@@ -6,6 +6,8 @@ from datetime import timedelta
 from django.db.models import DurationField, ExpressionWrapper, Max
 from django.db.models.functions import Now
 
+from runs.jobs import queue
+from runs.jobs.engine import OutOfReach
 from runs.jobs.table import Lane
 from runs.models import WorkerBeat, machine
 
@@ -54,6 +56,17 @@ def ages() -> Ages:
 def silent(found: Ages) -> list[Lane]:
     """The lanes that nobody works in."""
     return [lane for lane, age in found.items() if age is None or age >= PATIENCE]
+
+
+def why_nothing_runs() -> str:
+    """For who has just queued something; nothing when a worker will take it."""
+    if worker_is_alive():
+        return ""
+    try:
+        queue.check()
+    except OutOfReach:
+        return "The broker of the job queue is out of reach. Steps run when it is back."
+    return "No worker is running. Start one with `faber up` or `faber work`."
 
 
 def worker_is_alive() -> bool:

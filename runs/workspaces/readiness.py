@@ -17,6 +17,8 @@ _SECONDS = 20
 
 def repository_of(folder: Path) -> Path:
     """The repository that a folder is in; raises when it is in none."""
+    if not shutil.which("git"):
+        raise Invalid([Problem("", "git is not installed. Install it, then try again")])
     top = ask_git(folder, "rev-parse", "--show-toplevel")
     if not top.ok:
         why = "is not in a git repository; create one with `git init`"

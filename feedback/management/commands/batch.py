@@ -70,8 +70,8 @@ class Command(FaberCommand):
             raise Invalid(
                 [Problem("", "no answers found. Write one line per run, such as `#124: approve`")]
             )
-        if any(result.is_applied for result in results) and not heartbeat.worker_is_alive():
-            self.say("No worker is running. Start one with `faber up` or `faber work`.")
+        if any(result.is_applied for result in results) and (why := heartbeat.why_nothing_runs()):
+            self.say(why)
         comment.tell_of(batch)
         lines = [f"{r.line}: {r.outcome.value}: {clean(r.message)}" for r in results]
         return Reply(
@@ -84,8 +84,8 @@ class Command(FaberCommand):
         deadline = time.monotonic() + timeout if timeout is not None else None
         told = None
         while not (counts := aggregate.read(batch).counts).all_stopped:
-            if told is None and not heartbeat.worker_is_alive():
-                self.say("No worker is running. Start one with `faber up` or `faber work`.")
+            if told is None and (why := heartbeat.why_nothing_runs()):
+                self.say(why)
             if counts.stopped != told:
                 told = counts.stopped
                 self.say(f"{told} of {counts.total} runs have stopped.")
@@ -111,8 +111,8 @@ def _named(batch_id: str | None, runs: str | None) -> tuple[Group, str]:
 def started(command: FaberCommand, options: dict[str, Any]) -> Reply:
     batch = batches.start(start_options.batch_wish_of(options), identity.cli_actor())
     comment.tell(batch.pk)
-    if not heartbeat.worker_is_alive():
-        command.say("No worker is running. Start one with `faber up` or `faber work`.")
+    if why := heartbeat.why_nothing_runs():
+        command.say(why)
     return Reply(
         document=aggregate.aggregate(batch),
         text=f"{batch.batch_id}\n{batches.batch_url(batch)}",

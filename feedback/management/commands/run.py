@@ -43,8 +43,8 @@ class Command(FaberCommand):
 
     def _detached(self, run: Run) -> Reply:
         self._warn(run)
-        if not heartbeat.worker_is_alive():
-            self.say("No worker is running. Start one with `faber up` or `faber work`.")
+        if why := heartbeat.why_nothing_runs():
+            self.say(why)
         if wait := turns.wait_of(run):
             self.say(str(wait))
         return Reply(

@@ -1,6 +1,7 @@
 """The doctor names what is broken, repairs what it safely can, and is quiet otherwise."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -62,6 +63,21 @@ def test_a_broker_that_is_down_is_told_with_what_goes_on_without_it(
     assert "The broker of the job queue is out of reach" in told.out
     assert "FABER_CELERY_BROKER_URL" in told.out
     assert "s3cr3t" not in told.out + told.err
+
+
+def test_workers_that_wait_for_the_broker_are_not_told_to_be_started(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brokers.use_none(settings, monkeypatch)
+    WorkerBeat.objects.all().delete()
+
+    assert whats() == "The broker of the job queue is out of reach"
+
+
+def test_a_machine_without_git_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert whats() == "git is not installed"
 
 
 def test_a_dead_lane_is_told() -> None:

@@ -2,11 +2,12 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from runs.jobs import heartbeat
 from runs.jobs.table import Lane
 from runs.models import WorkerBeat
-from tests import workers
+from tests import brokers, workers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -19,6 +20,18 @@ def ago(**units: float) -> dict[str, object]:
 def test_without_a_beat_no_worker_is_alive() -> None:
     assert heartbeat.ages() == dict.fromkeys(Lane)
     assert not heartbeat.worker_is_alive()
+
+
+def test_whoever_queues_a_job_hears_why_it_waits(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert heartbeat.why_nothing_runs().startswith("No worker is running. Start one")
+
+    brokers.use_none(settings, monkeypatch)
+    assert heartbeat.why_nothing_runs().startswith("The broker of the job queue is out of reach.")
+
+    workers.report()
+    assert heartbeat.why_nothing_runs() == ""
 
 
 def test_a_beat_of_each_lane_shows_that_workers_are_alive() -> None:

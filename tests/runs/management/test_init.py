@@ -121,6 +121,15 @@ def test_another_bundled_workflow_is_copied_as_it_is(shop: Repository) -> None:
     assert load_chain("default", workspace=shop.folder).path == Path(answer["file"])
 
 
+def test_without_git_nothing_is_written(shop: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(shop.folder))
+
+    answer = faber("init")
+
+    assert (answer.code, answer.err) == (2, "git is not installed. Install it, then try again\n")
+    assert not (shop.folder / FILE).exists()
+
+
 def test_outside_a_repository_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
