@@ -61,6 +61,13 @@ def test_an_extra_brings_more(extra: str) -> None:
     assert needed(PROJECT["optional-dependencies"][extra]) - needed(PROJECT["dependencies"])
 
 
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_an_extra_is_documented(extra: str) -> None:
+    described = (CHECKOUT / "docs" / "operating.md").read_text().partition("## Extras")[2]
+
+    assert f"`{extra}`" in described.partition("\n## ")[0]
+
+
 def python(folder: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", WITHOUT + code],
