@@ -177,6 +177,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "faber_site.http.access_log.access_log",
+    "faber_site.http.known_host.known_host",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Behind the static files, which are compressed already; it pads what it compresses, so that

@@ -123,8 +123,8 @@ def _give(user: User, wanted: Role | None) -> Role | None:
     role = given_roles.apply(user, wanted)
     if role != before:
         name = user.get_username()
-        told = role.value if role else "none"
-        _rule(name, f"gave the account {name} the role {told}")
+        given = f"gave the account {name} the role {role.value}" if role else ""
+        _rule(name, given or f"removed the role of the account {name}")
     if role is None:
         sessions.end_others(user, "")
     return role

@@ -117,7 +117,7 @@ def test_a_role_that_groups_gave_goes_with_them_at_the_next_sign_in(
     for browser in (before, elsewhere):
         assert signed_in_as(browser, site) == "", "she is signed out everywhere"
     told = last_in_audit(site, "rule")
-    assert told["what"].startswith("gave the account dana the role none")
+    assert told["what"].startswith("removed the role of the account dana")
 
 
 def test_groups_may_come_from_userinfo(provider: Provider, site: Site) -> None:
