@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -18,7 +19,7 @@ MOST_WORDS = 8
 _AROUND = 90
 _HEADING = re.compile(r"(#{1,6}) +(.+?) *$")
 _FENCE = re.compile(r" *```")
-_UNREAD = re.compile(r"<!--.*?-->|^\|[-|: ]+\|$", re.DOTALL)
+_UNREAD = re.compile(r"<!--.*?-->|^ *\|[-|: ]+\|$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +30,12 @@ class DocsSection:
     text: str
 
     def score(self, words: Sequence[re.Pattern[str]]) -> int:
-        """How well it fits; nothing where a word is missing."""
+        """How well it fits; nothing where a word is missing, more where two stand together."""
         fits = [self._score(word) for word in words]
-        return sum(fits) if fits and all(fits) else 0
+        if not fits or not all(fits):
+            return 0
+        pairs = (_together(*pair) for pair in pairwise(words))
+        return sum(fits) + sum(20 for pair in pairs if pair.search(self.text))
 
     def _score(self, word: re.Pattern[str]) -> int:
         in_page, in_title = bool(word.search(self.page.title)), bool(word.search(self.title))
@@ -42,6 +46,10 @@ class DocsSection:
 class Found:
     section: DocsSection
     excerpt: SafeString
+
+
+def _together(first: re.Pattern[str], second: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{first.pattern})\w*\W+(?:{second.pattern})", re.IGNORECASE)
 
 
 def search(query: str) -> list[Found]:
@@ -64,7 +72,9 @@ def sections(page: DocsPage) -> Iterator[DocsSection]:
     slugs, title, anchor, lines = Slugs(), page.title, "", list[str]()
     is_code = False
     for line in _UNREAD.sub("", page.text).splitlines():
-        is_code ^= bool(_FENCE.match(line))
+        if _FENCE.match(line):
+            is_code = not is_code
+            continue
         heading = None if is_code else _HEADING.match(line)
         if heading is None:
             lines.append(line)

@@ -50,7 +50,7 @@ def page(request: FeedbackRequest) -> None:
         document(clean(part.title), clean(part.text), is_markdown=part.is_markdown)
         for part in parts_of(current)
     ]
-    if current.snapshot:
+    if current.snapshot and current.snapshot.files:
         pieces.append(differences.coloured(store.load(current.snapshot)))
     # On standard error like the prompt: standard output may be a file.
     pager.show("\n\n".join(pieces) + "\n", on=sys.stderr)

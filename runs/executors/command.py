@@ -65,8 +65,9 @@ def _read(order: Order, finished: Finished) -> Result:
 
 
 def _succeeded(order: Order, finished: Finished) -> Result:
-    last = _last_line(finished.stdout.text) or f"{order.step.title} finished without output."
-    return Result(status=ResultStatus.SUCCESS, message=kept_message(last))
+    last = _last_line(finished.stdout.text) or _last_line(finished.stderr.text)
+    told = last or f"{order.step.title} finished without output."
+    return Result(status=ResultStatus.SUCCESS, message=kept_message(told))
 
 
 def _last_line(printed: str) -> str:

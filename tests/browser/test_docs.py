@@ -3,12 +3,24 @@
 import pytest
 from playwright.sync_api import expect
 
+from faber_site.documentation import shelf
 from tests.browser.conftest import OpenAs
 from tests.browser.test_accessibility import faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PATHS = 6
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_page_is_wider_than_the_window(open_as: OpenAs, width: int) -> None:
+    page = open_as()
+    page.set_viewport_size({"width": width, "height": 800})
+
+    for name in shelf.pages():
+        page.goto(f"/docs/{name}/")
+        room = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert room[0] <= room[1], name
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

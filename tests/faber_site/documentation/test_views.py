@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from faber_site.documentation import shelf
-from faber_site.documentation.search import sections
+from faber_site.documentation.search import DocsSection, sections
 from runs.rendering import render
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +60,26 @@ def test_a_search_finds_the_section_and_marks_the_words(reader: Client) -> None:
 
     assert 'href="/docs/api/#user-content-callbacks"' in found
     assert "<mark>" in found
+
+
+def test_words_that_stand_together_are_found_first() -> None:
+    page = next(iter(shelf.pages().values()))
+    apart, together = (
+        DocsSection(page=page, title="", anchor="x", text=text)
+        for text in ("a limit, a limit and a rate", "the rate limit")
+    )
+    words = [re.compile("rate"), re.compile("limit")]
+
+    assert together.score(words) > apart.score(words) > 0
+
+
+def test_an_excerpt_has_no_lines_of_tables_or_fences(reader: Client) -> None:
+    for query in ("exit+codes", "faber+backup"):
+        excerpts = re.findall(
+            r"<p[^>]*>([^<]*<mark>.*?)</p>", shown(reader, f"/docs/search/?q={query}")
+        )
+        assert excerpts
+        assert not [text for text in excerpts if "--- ---" in text or re.search(r"\bsh\b", text)]
 
 
 def test_a_search_without_results_says_so(reader: Client) -> None:

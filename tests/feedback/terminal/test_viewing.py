@@ -84,6 +84,15 @@ def test_v_shows_the_changes_and_asks_again(
     assert f.fresh(request.run).requests.get().decision
 
 
+def test_code_that_did_not_change_is_not_counted(tmp_path: Path, shown: list[str]) -> None:
+    request = f.pending(reviewed(Repository(tmp_path / "app")))
+    assert request.snapshot
+
+    viewing.page(request)
+
+    assert "changed" not in shown[0]
+
+
 def test_where_there_is_nothing_to_see_v_is_not_offered(tmp_path: Path) -> None:
     request = f.pending(f.started(f.five_steps(), tmp_path))
 

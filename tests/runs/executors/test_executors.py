@@ -113,6 +113,14 @@ def test_a_last_line_is_kept_whole_however_long_it_is(tmp_path: Path) -> None:
     assert endless.endswith("x… (30,060 more characters omitted)")
 
 
+def test_a_step_that_prints_to_stderr_alone_is_not_without_output(tmp_path: Path) -> None:
+    """As Python's unittest does."""
+    outcome = run(tmp_path, "import sys; sys.stderr.write('Ran 2 tests\\n\\nOK\\n')")
+
+    assert outcome.result.status is ResultStatus.SUCCESS
+    assert outcome.result.message == "OK"
+
+
 def test_a_step_that_prints_nothing_succeeds_and_that_is_said(tmp_path: Path) -> None:
     outcome = run(tmp_path, "")
 
