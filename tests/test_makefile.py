@@ -1,5 +1,6 @@
-"""`make up` in a bare checkout."""
+"""`make up` in a bare checkout, and what `make test` finds in CI."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -55,3 +56,12 @@ def test_an_environment_that_failed_half_way_is_made_anew(checkout: Path) -> Non
 
     assert make_up(checkout) == 0
     assert "faber up" in (checkout / "calls").read_text()
+
+
+def test_the_workflow_of_ci_installs_what_only_root_would_be_given() -> None:
+    """Without it the tests that need it would be skipped there, and nobody would see."""
+    workflow = (CHECKOUT / ".github/workflows/ci.yml").read_text()
+    for script in sorted((CHECKOUT / "tests").glob("install_*.sh")):
+        fetched = re.search(r"--no-install-recommends ([a-z -]+)", script.read_text())
+        assert fetched, script.name
+        assert set(fetched[1].split()) <= set(workflow.split()), script.name

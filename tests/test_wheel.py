@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -30,7 +31,10 @@ phases:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+    return built(CHECKOUT, tmp_path_factory.mktemp("wheel"))
+
+
+def built(source: Path, folder: Path) -> Path:
     build = [
         "-m",
         "pip",
@@ -41,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-w",
         str(folder),
     ]
-    subprocess.run([sys.executable, *build, CHECKOUT], check=True)
+    subprocess.run([sys.executable, *build, source], check=True)
     [made] = folder.glob("*.whl")
     return made
 
@@ -118,6 +122,30 @@ def test_the_notes_of_a_release_come_from_the_changelog(tmp_path: Path) -> None:
         assert done.returncode == code
         notes = (tmp_path / "notes.md").read_text()
         assert notes.strip().startswith("- Runs that stop for a person") is (code == 0)
+
+
+def test_an_image_is_made_of_the_same_files_and_of_nothing_else(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """What is beside them in a checkout, such as `var` with the keys, never gets into an image."""
+    lines = (CHECKOUT / ".dockerignore").read_text().splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    assert rules[0] == "*"
+    sources = tmp_path / "context"
+    sources.mkdir()
+    for name in (rule[1:] for rule in rules if rule.startswith("!")):
+        entry = CHECKOUT / name
+        copy = shutil.copytree if entry.is_dir() else shutil.copy2
+        copy(entry, sources / name)
+
+    image = built(sources, tmp_path)
+
+    assert names_in(image) == names_in(wheel)
+
+
+def names_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as packed:
+        return set(packed.namelist())
 
 
 def test_it_brings_the_documentation(installed: Path) -> None:
