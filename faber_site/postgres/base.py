@@ -25,7 +25,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         A server that went away closed its end, and then there is something to read; between two
         statements there is nothing else. Only then is the server asked.
         """
-        if self.connection is None:
+        if self.connection is None or self.connection.closed:  # by us, or found lost by a statement
             return False
         heard = select.poll()
         heard.register(self.connection.fileno(), select.POLLIN)

@@ -81,8 +81,8 @@ class Presence:
         trouble = ""
         while True:
             time.sleep(register.SIGN_SECONDS)
-            close_old_connections()
             try:
+                close_old_connections()
                 self._sign()
                 trouble = ""
             except DatabaseError as error:

@@ -348,6 +348,21 @@ def test_the_next_job_makes_a_lost_connection_again() -> None:
         elsewhere.submit(connections.close_all).result()
 
 
+@pytest.mark.postgres
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection to lose")
+def test_a_connection_that_a_statement_found_lost_is_made_again() -> None:
+    """Whoever watches the site for months does so over every restart of the database."""
+    with ThreadPoolExecutor(1) as elsewhere:
+        before = elsewhere.submit(_backend_of_the_next_job).result()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+        with pytest.raises(OperationalError):
+            elsewhere.submit(OrmQ.objects.count).result()
+
+        assert elsewhere.submit(_backend_of_the_next_job).result() != before
+        elsewhere.submit(connections.close_all).result()
+
+
 def _backend_of_the_next_job() -> int:
     close_old_connections()
     with connection.cursor() as cursor:
