@@ -88,6 +88,53 @@ def test_the_changes_have_no_fault_and_fit_a_phone(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+SIGNS = """() => Object.fromEntries([...document.querySelectorAll('.code-line')].flatMap(cell => {
+    const kind = cell.dataset.kind ?? cell.parentElement.dataset.kind;
+    return [[kind, getComputedStyle(cell, '::before').content.replaceAll('"', '')]];
+}))"""
+
+
+@pytest.mark.parametrize("layout", ["", "&layout=split"])
+def test_a_sign_tells_what_came_and_went_beside_the_colour(
+    open_as: OpenAs, repository: Repository, layout: str
+) -> None:
+    page = open_as()
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes{layout}")
+
+    signs = page.evaluate(SIGNS)
+
+    assert (signs["added"], signs["removed"], signs["same"]) == ("+", "−", "none")
+
+
+def test_side_by_side_fits_a_page_at_twice_its_size(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    page = open_as(viewport={"width": 720, "height": 450})
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes&layout=split")
+
+    hidden = "e => e.scrollWidth - e.clientWidth"
+    assert page.locator(".change-body").first.evaluate(hidden) == 0
+
+
+def test_the_name_of_a_file_stays_while_its_lines_scroll_past(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    page = open_as(viewport={"width": 1280, "height": 500})
+    address = f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes"
+    page.goto(f"{address}&path=src/long.py&first=1&last=120")
+    file = page.locator('.change[data-path="src/long.py"]')
+
+    page.locator("#c2-new-100").scroll_into_view_if_needed()
+
+    expect(file.locator("summary")).to_be_in_viewport(ratio=1)
+    expect(file.get_by_label("Viewed")).to_be_in_viewport(ratio=1)
+    file.get_by_role("link", name="Comment on line 90", exact=True).focus()
+    top = "e => e.getBoundingClientRect().top"
+    bottom = "e => e.getBoundingClientRect().bottom"
+    line = file.get_by_role("link", name="Comment on line 90", exact=True)
+    assert line.evaluate(top) >= file.locator("summary").evaluate(bottom)
+
+
 def test_without_scripts_lines_are_read_and_commented_on(
     open_as: OpenAs, repository: Repository
 ) -> None:

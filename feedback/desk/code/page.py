@@ -16,7 +16,7 @@ from feedback.desk.code.tree import tree_of
 from feedback.models import FeedbackRequest, ReviewComment, ViewedFile
 from runs.changes import store
 from runs.changes.paths import outside
-from runs.changes.values import ChangedFile, Changes, FileContent, Since
+from runs.changes.values import ChangedFile, Changes, FileContent, FileStatus, Since
 from runs.models import CodeSnapshot
 
 FILES_AT_ONCE = 100
@@ -200,12 +200,16 @@ class CodeTab:
         opened, room = {self._at} & set(numbers), _OPEN_LINES
         for number in numbers:
             file = self.files[number]
-            quiet = noise.is_noise(file.path) or self._is_viewed(file)
-            if quiet or file.changed_lines > min(room, _LONGEST_OPEN):
+            if self._is_quiet(file) or file.changed_lines > min(room, _LONGEST_OPEN):
                 continue
             opened.add(number)
             room -= file.changed_lines + 10
         return opened
+
+    def _is_quiet(self, file: ChangedFile) -> bool:
+        """Whether its lines say little: it comes closed."""
+        is_gone = file.status is FileStatus.DELETED
+        return is_gone or noise.is_noise(file.path) or self._is_viewed(file)
 
     def _section(
         self, number: int, file: ChangedFile, contents: Mapping[str, FileContent] | None
@@ -264,7 +268,8 @@ class CodeTab:
 
     def _body(self, number: int, file: ChangedFile, content: FileContent) -> FileBody:
         if file.binary:
-            return FileBody(images=self._images(file, content), note="Binary file")
+            images = self._images(file, content)
+            return FileBody(images=images, note="" if images else "Binary file")
         if content.patch is None:
             return FileBody(note=f"Too large to show: {file.changed_lines} changed lines")
         hunks = read_patch(content.patch)

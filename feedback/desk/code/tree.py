@@ -35,7 +35,7 @@ def tree_of(
     def listed(folder: Folder) -> Iterator[str]:
         yield "<ul>"
         left_out: list[int] = []
-        for name, inner in sorted(folder.items(), key=_order):
+        for name, inner in folder.items():  # in the order of the files themselves
             if isinstance(inner, int) and not is_whole and inner not in here:
                 left_out.append(inner)
                 continue
@@ -57,11 +57,6 @@ def tree_of(
     return mark_safe("".join(listed(root)))  # noqa: S308
 
 
-def _order(entry: tuple[str, "Folder | int"]) -> tuple[bool, str]:
-    name, inner = entry
-    return isinstance(inner, int), name.casefold()
-
-
 def _joined(name: str, folder: Folder) -> tuple[str, Folder]:
     """A folder with nothing but a folder in it is one line with that."""
     while len(folder) == 1:
@@ -73,13 +68,17 @@ def _joined(name: str, folder: Folder) -> tuple[str, Folder]:
 
 
 def _file(file: ChangedFile, name: str, address: str, marks: str) -> str:
-    counts = (
-        "binary"
-        if file.binary
-        else f'<span data-tone="good">+{file.additions}</span> '
-        f'<span data-tone="bad">−{file.deletions}</span>'
-    )
     return (
         f'<a href="{escape(address)}" data-status="{file.status.value}"{marks}>'
-        f'<span class="tree-name">{escape(name)}</span> <span class="diffstat">{counts}</span></a>'
+        f'<span class="tree-name">{escape(name)}</span> '
+        f'<span class="diffstat">{_counts(file)}</span></a>'
     )
+
+
+def _counts(file: ChangedFile) -> str:
+    if file.binary:
+        return "binary"
+    if not file.changed_lines:
+        return file.status.label
+    added, removed = f"+{file.additions}", f"−{file.deletions}"
+    return f'<span data-tone="good">{added}</span> <span data-tone="bad">{removed}</span>'

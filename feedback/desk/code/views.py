@@ -20,6 +20,7 @@ from runs.accounts import permissions
 from runs.changes import store
 from runs.changes.values import ChangedFile, Since
 from runs.domain.values.errors import NotFound
+from runs.models import CodeSnapshot
 from runs.pages.http import PageRequest, SeeOther, fresh, page, refusing, visitor
 
 _TAB = "feedback/_changes.html"
@@ -40,11 +41,12 @@ def wanted_by(query: Mapping[str, str]) -> ChangesWish:
 
 def is_wanted(query: Mapping[str, str], asked: FeedbackRequest) -> bool:
     """Whether the page opens on the code: when it was asked for, or there is nothing else."""
-    if asked.snapshot is None:
+    kept = _shown(asked)
+    if kept is None:
         return False
     if tab := query.get("tab"):
         return tab == "changes"
-    return bool(asked.snapshot.files) and not asked.artifacts.exists()
+    return bool(kept.files) and not asked.artifacts.exists()
 
 
 def tab_of(
@@ -54,16 +56,23 @@ def tab_of(
     remarks: Sequence[ReviewComment] = (),
     can_comment: bool = False,
 ) -> CodeTab | None:
-    if asked.snapshot is None:
+    kept = _shown(asked)
+    if kept is None:
         return None
     return CodeTab(
         asked,
-        asked.snapshot,
+        kept,
         request.user,
         wanted_by(request.GET),
         remarks=remarks,
         comment_field=partial(_comment_field, request, asked) if can_comment else None,
     )
+
+
+def _shown(asked: FeedbackRequest) -> CodeSnapshot | None:
+    """What the tab is about; a run that never changed anything has none."""
+    kept = asked.snapshot
+    return kept if kept and (kept.files or kept.previous_id) else None
 
 
 def _comment_field(

@@ -1,5 +1,6 @@
 """The tab of code changes: what a reviewer sees of them, comments on and has viewed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,46 @@ def test_what_a_program_wrote_is_closed_until_it_is_opened(client: Client, run: 
 
     assert "locked" in page(client, run, "tab=changes&path=package-lock.json", "change-body-1")
     assert "locked" in page(client, run, "tab=changes&path=package-lock.json")
+
+
+def test_a_deleted_file_is_closed_until_it_is_opened(
+    client: Client, repository: Repository
+) -> None:
+    (repository.folder / "old.txt").unlink()
+    run = reviewed(repository)
+
+    assert '<span class="tag">deleted</span>' in page(client, run)
+    assert 'data-kind="removed"' not in page(client, run)
+    assert 'data-kind="removed"' in page(client, run, "tab=changes&path=old.txt")
+
+
+def test_the_tree_lists_files_in_the_order_of_the_page(
+    client: Client, repository: Repository
+) -> None:
+    for path in ("b.txt", "docs/z.txt", "docs/deep/a.txt", "docs/a.txt"):
+        repository.write(path, "new\n")
+    shown = page(client, reviewed(repository))
+
+    assert re.findall(r'<a href="#change-(\d)" data-status', shown) == ["0", "1", "2", "3"]
+
+
+def test_a_file_that_was_only_renamed_has_no_counts(client: Client, repository: Repository) -> None:
+    repository("mv", "old.txt", "new.txt")
+    repository.write("other.txt", "other\n")
+    shown = page(client, reviewed(repository))
+
+    assert '<span class="diffstat">renamed</span>' in shown
+    assert ">+0<" not in shown
+
+
+def test_a_run_that_changed_nothing_has_no_tab_of_changes(
+    client: Client, repository: Repository
+) -> None:
+    run = reviewed(repository)
+
+    assert f.pending(run).snapshot is not None
+    for query in ("", "tab=changes"):
+        assert "Code changes" not in page(client, run, query)
 
 
 def test_unchanged_lines_are_shown_on_demand(client: Client, run: Run) -> None:
