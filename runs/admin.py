@@ -13,9 +13,12 @@ from django_q.models import Failure, OrmQ, Schedule, Success
 
 from runs.domain.responses import usage
 from runs.models import ContextPackage, Event, Project, Run, StepAttempt
+from runs.pages.projects.forms import ProjectForm
 from runs.pages.sign_in.views import PatientAdminForm
 
 admin.site.login_form = PatientAdminForm
+admin.site.site_header = admin.site.site_title = "FABER admin"
+admin.site.index_title = "Records"
 
 # Their pages unpickle what is in the queue: whoever could write there could run code here.
 for unpickled in (Failure, OrmQ, Schedule, Success):
@@ -89,6 +92,17 @@ class ProjectAdmin(ReadOnlyAdmin):
     @admin.display(description="runs", ordering="started")
     def started(self, project: Any) -> int:
         return int(project.started)
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> Any:
+        """Settings are called here what the project's own page calls them."""
+        known = ProjectForm.base_fields.items()
+        labels = {name: field.label for name, field in known}
+        help_texts = {name: field.help_text for name, field in known}
+        return super().get_form(
+            request, obj, change, labels=labels, help_texts=help_texts, **options
+        )
 
     def page_of(self, row: Project) -> str:
         return f"{reverse('runs')}?{urlencode({'project': row.name})}"

@@ -4,6 +4,7 @@ from django.apps import AppConfig
 class RunsConfig(AppConfig):
     name = "runs"
     label = "faber_runs"
+    verbose_name = "Runs"
 
     def ready(self) -> None:
         from runs.accounts import sessions  # noqa: PLC0415  models are loaded by now

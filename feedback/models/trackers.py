@@ -144,6 +144,7 @@ class Delivery(Outgoing, OnIssue):
     version = models.PositiveIntegerField(default=1)  # counts what was to be said
 
     class Meta:
+        verbose_name_plural = "deliveries"
         indexes = [
             models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="deliveries_due")
         ]

@@ -131,3 +131,17 @@ def test_reviewers_do_not_see_the_admin(client: Client) -> None:
 def test_nothing_in_the_admin_unpickles_the_queue() -> None:
     for rows in (Success, Failure, OrmQ, Schedule):
         assert not admin.site.is_registered(rows)
+
+
+@pytest.mark.usefixtures("operator", "some_rows")
+def test_a_project_s_settings_are_called_what_its_own_page_calls_them(client: Client) -> None:
+    project = Project.objects.get()
+
+    shown = client.get(f"/admin/faber_runs/project/{project.pk}/change/").content.decode()
+    index = client.get("/admin/").content.decode()
+
+    for label in ("Context token limit", "Visible to", "Logins that can use commands"):
+        assert f"{label}:" in shown
+    assert "Used by steps without reviewers." in shown
+    assert all(f">{name}<" in "".join(index.split()) for name in ("Deliveries", "Feedback", "Runs"))
+    assert "FABER admin" in index
