@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from runs.domain.values.actors import Source
-from runs.domain.values.questions import FeedbackType, ItemKind
+from runs.domain.values.questions import FeedbackType, ItemKind, spoken
 from runs.domain.values.text import quoted_line
 
 register = template.Library()
@@ -113,9 +113,23 @@ def coded(text: str) -> SafeString:
 
 
 @register.filter
+def choice(response: str) -> str:
+    """An option that somebody chose, as its button says it."""
+    return spoken(str(response))
+
+
+@register.filter
 def plain(name: str) -> str:
     """`awaiting_feedback` as it is spoken."""
     return str(name).replace("_", " ")
+
+
+# up to how many seconds, the unit and its name, the unit of what is left over
+_UNITS = (
+    (3600, 60, "min", 60, ""),
+    (86400, 3600, "h", 60, "min"),
+    (14 * 86400, 86400, "d", 3600, "h"),
+)
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -123,10 +137,14 @@ def age(then: datetime, now: datetime) -> str:
     seconds = abs(int((now - then).total_seconds()))
     if seconds < 45:
         return "just now"
-    for most, unit, name in ((3600, 60, "min"), (86400, 3600, "h"), (14 * 86400, 86400, "d")):
+    for most, unit, name, part, part_name in _UNITS:
         if seconds < most:
             measure = f"{max(1, seconds // unit)} {name}"
-            return f"{measure} ago" if then <= now else f"in {measure}"
+            if then <= now:
+                return f"{measure} ago"
+            # A deadline is told closer: `in 1 d` would hide nearly a day.
+            rest = seconds % unit // part
+            return f"in {measure} {rest} {part_name}" if rest and unit > part else f"in {measure}"
     return f"{then.astimezone(UTC):%-d %b %Y}"
 
 

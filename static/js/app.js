@@ -6,10 +6,13 @@
   const age = (then, now) => {
     const seconds = Math.floor(Math.abs(now - then) / 1000);
     if (seconds < 45) return "just now";
-    for (const [most, unit, name] of [[3600, 60, "min"], [86400, 3600, "h"], [14 * 86400, 86400, "d"]]) {
+    const units = [[3600, 60, "min", 60, ""], [86400, 3600, "h", 60, "min"], [14 * 86400, 86400, "d", 3600, "h"]];
+    for (const [most, unit, name, part, partName] of units) {
       if (seconds >= most) continue;
       const measure = `${Math.max(1, Math.floor(seconds / unit))} ${name}`;
-      return then <= now ? `${measure} ago` : `in ${measure}`;
+      if (then <= now) return `${measure} ago`;
+      const rest = Math.floor((seconds % unit) / part);
+      return rest && unit > part ? `in ${measure} ${rest} ${partName}` : `in ${measure}`;
     }
     return null;
   };
@@ -66,7 +69,9 @@
     for (const field of document.querySelectorAll(TOKENS)) field.value = token;
     return true;
   };
-  window.Faber = { renewToken };
+  // Without its cookies a browser is refused for the token, before anybody asks for the account.
+  const isSignedOut = async () => (await fetch(location.href)).url.includes("/login/");
+  window.Faber = { renewToken, isSignedOut };
 
   // What could not be sent stays on the page; a form that has a place for it says so there.
   const notSent = (element, why) => {
@@ -94,6 +99,8 @@
     if (event.detail.xhr.status !== 403) delete event.detail.elt.dataset.renewed;
   });
 
+  const SIGNED_OUT = "you are signed out. Sign in in another tab; your text stays here";
+
   // A whole page, such as the one for signing in, never replaces a part: what is typed stays.
   document.addEventListener("htmx:beforeSwap", async (event) => {
     const { serverResponse, xhr, requestConfig } = event.detail;
@@ -102,10 +109,11 @@
     event.detail.shouldSwap = false;
     const shown = new DOMParser().parseFromString(serverResponse, "text/html");
     if (xhr.status === 401 || xhr.responseURL.includes("/login/")) {
-      notSent(elt, "you are signed out. Sign in in another tab; your text stays here");
+      notSent(elt, SIGNED_OUT);
     } else if (shown.querySelector("[data-token-refused]")) {
       const button = requestConfig.triggeringEvent?.submitter;
-      if (!await sendAgain(elt, button)) notSent(elt, "your session changed. Reload the page; your text is saved");
+      if (await sendAgain(elt, button)) return;
+      notSent(elt, await isSignedOut() ? SIGNED_OUT : "your session changed. Reload the page; your text is saved");
     } else {
       say(shown.querySelector("h1")?.textContent ?? "That did not work.");
     }

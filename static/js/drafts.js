@@ -159,6 +159,7 @@ window.Drafts = (() => {
     try {
       answer = await post(sent);
       if (answer.status === 403 && await Faber.renewToken()) answer = await post(sent);
+      else if (answer.status === 403 && await Faber.isSignedOut()) answer = { status: 401 };
     } catch {
       problem = whyNotReached();
       return;

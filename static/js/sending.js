@@ -39,7 +39,7 @@ window.Sending = (() => {
   const ask = (title, text, answers) => new Promise((resolve) => {
     const before = document.activeElement;
     const dialog = document.createElement("dialog");
-    dialog.className = "dialog question";
+    dialog.className = "dialog asking";
     dialog.setAttribute("aria-labelledby", "question-title");
     const heading = document.createElement("h2");
     heading.id = "question-title";

@@ -192,6 +192,37 @@ def test_a_comment_is_begun_offline_and_added_when_the_network_is_back(
     expect(page.get_by_role("region", name="Your comments")).to_contain_text("Which kind?")
 
 
+def test_a_browser_that_lost_its_cookies_is_told_that_it_is_signed_out(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = opened(open_as, asked)
+    page.context.clear_cookies()
+    page.get_by_label("Comment", exact=True).fill("Typed too late")
+
+    expect(page.locator("#draft")).to_have_text(
+        "Draft saved in this browser only: you are signed out"
+    )
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Not sent, you are signed out")
+    sign_in(page)
+    page.goto(path(asked))
+
+    expect(page.get_by_label("Comment", exact=True)).to_have_value("Typed too late")
+    expect(page.locator("#draft")).to_have_text(SAVED)
+
+
+def test_a_question_before_sending_keeps_its_distance_from_the_edge(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = opened(open_as, asked)
+    begin(page, 3, "Begun")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    dialog = page.get_by_role("dialog", name="A line comment is not added yet")
+
+    top = "e => e.getBoundingClientRect().top"
+    assert dialog.locator("h2, p").first.evaluate(top) - dialog.evaluate(top) >= 12
+
+
 def test_what_is_typed_after_the_session_ended_is_there_after_signing_in(
     open_as: OpenAs, asked: FeedbackRequest
 ) -> None:

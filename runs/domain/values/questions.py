@@ -86,8 +86,7 @@ class Option:
 
     @property
     def label(self) -> str:
-        words = self.value.replace("_", " ")
-        return words[:1].upper() + words[1:]
+        return spoken(self.value)
 
     @property
     def weight(self) -> str:
@@ -101,6 +100,14 @@ class Option:
         """Whether its description is the one every option of this name has."""
         known = _KNOWN.get(self.value)
         return known is not None and self.description == known.description
+
+
+def spoken(value: str) -> str:
+    """An option's name as a button says it; an identifier such as `eu-west-1` is one already."""
+    if re.search(r"[\d./:-]", value):
+        return value
+    words = value.replace("_", " ")
+    return words[:1].upper() + words[1:]
 
 
 # One row per option name that has a meaning of its own, whatever type offers it.

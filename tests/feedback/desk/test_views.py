@@ -680,6 +680,18 @@ def test_a_typed_question_has_the_input_of_its_type_and_says_when_it_is_required
     assert shown.count("Required</span>") == 1
 
 
+def test_code_in_a_question_is_code(site: Client) -> None:
+    asked = clarification(
+        {"question": "Which `edge cases`?", "type": "text"},
+        {"question": "Drop `NULL`?", "type": "boolean"},
+    )
+
+    shown = text(site.get(address(asked)))
+
+    assert "Which <code>edge cases</code>?</label>" in shown
+    assert "<legend>Drop <code>NULL</code>?</legend>" in shown
+
+
 def test_answers_to_typed_questions_become_values(site: Client) -> None:
     asked = typed_form()
     sent = {"question-1": "1200", "question-2": "2027-01-31", "question-3": "no", "comment": "hm"}

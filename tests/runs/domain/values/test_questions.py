@@ -11,6 +11,7 @@ from runs.domain.values.questions import (
     make_option,
     options_of,
     resolve,
+    spoken,
 )
 
 REVIEW = options_of(FeedbackType.REVIEW)
@@ -146,3 +147,16 @@ def test_whatever_is_said_it_is_an_offered_option_or_refused(said: str) -> None:
     except InvalidAnswer:
         return
     assert choice.response in {option.value for option in REVIEW}
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        ("request_changes", "Request changes"),
+        ("Team Curie", "Team Curie"),
+        ("eu-west-1", "eu-west-1"),
+        ("v2.10", "v2.10"),
+    ],
+)
+def test_a_button_says_words_and_leaves_identifiers_as_they_are(value: str, label: str) -> None:
+    assert Option(value=value, action=Action.CONTINUE).label == label == spoken(value)
