@@ -239,6 +239,16 @@ def test_every_chart_says_what_it_shows_and_has_a_table(page_for: Client) -> Non
 
 
 @pytest.mark.django_db
+def test_a_chart_of_nothing_is_a_sentence(page_for: Client) -> None:
+    asked(timedelta(hours=3), answer="")
+
+    page = text(page_for.get("/statistics/"))
+
+    assert "No decisions in the last 30 days." in page
+    assert "at most 0 a day" not in page
+
+
+@pytest.mark.django_db
 def test_the_period_is_chosen_in_the_address(page_for: Client) -> None:
     def chosen(query: dict[str, str]) -> str:
         page = text(page_for.get("/statistics/", query))

@@ -177,9 +177,10 @@ def test_unfinished_runs_of_a_folder_are_one_folded_line(project: Project, clien
 
     page = client.get("/start/").content.decode()
 
-    folded = re.search(r"<details class=\"hint\">(.*?)</details>", page, re.DOTALL)
+    folded = re.search(r"<details class=\"hint busy\">(.*?)</details>", page, re.DOTALL)
     assert folded is not None
-    assert re.search(r"<summary>\s*Acme/App: 3 unfinished\s+runs use this folder", folded[1])
+    assert "<summary>Unfinished runs in 1 folder</summary>" in folded[1]
+    assert re.search(r"<dt>Acme/App: 3 unfinished\s+runs use this folder", folded[1])
     assert page.count('id="busy-') == folded[1].count('id="busy-') == 3
 
 
