@@ -57,6 +57,7 @@ def first_review(page: Page) -> None:
     page.locator(".row-link").first.click()
     comment_on(page, "Which separator is used?", "Question")
     page.get_by_label("Comment", exact=True).fill("Say what happens without invoices.")
+    expect(page.locator("#draft")).to_have_text("Draft saved")
     keep(page, "review")
     press(page, "Request changes")
     page.get_by_text("Takes effect in").wait_for()

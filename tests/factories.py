@@ -143,7 +143,7 @@ def story(run: Run) -> list[str]:
     ]
 
 
-def reviewed_list(workspace: Path) -> FeedbackRequest:
+def reviewed_list(workspace: Path, **fields: object) -> FeedbackRequest:
     """A review of a short document, revised whenever changes are asked for."""
     review = step(
         "write",
@@ -157,7 +157,7 @@ def reviewed_list(workspace: Path) -> FeedbackRequest:
         "build": [step("make", "tests.steps:keep_briefing"), step("check")],
         "release": {"require_approval": True, "steps": [step("merge")]},
     }
-    return pending(started(workflow(phases), workspace, work_id="258"))
+    return pending(started(workflow(phases), workspace, work_id="258", **fields))
 
 
 SPEC = "specs/spec.md"

@@ -50,6 +50,11 @@ class Rounds:
         )
 
     @property
+    def are_about_code(self) -> bool:
+        """Whether all that was commented on last is in the code changes."""
+        return bool(self.ledger) and all(line.line.item.get("side") for line in self.ledger)
+
+    @property
     def unanswered(self) -> int:
         return sum(1 for line in self.ledger if line.line.disposition is None)
 

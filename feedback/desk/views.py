@@ -222,10 +222,11 @@ def _everything(
     desk = desk_of(asked, request.user, actor, form, inbox=_opened_from(request))
     wanted = wanted_by(request.GET)
     can_comment = desk.is_open and not desk.refusal
+    before = cache(partial(rounds.rounds_of, asked))
     return {
         "desk": desk,
         "code": code_views.tab_of(request, asked, remarks=desk.remarks, can_comment=can_comment),
-        "is_code": code_views.is_wanted(request.GET, asked),
+        "is_code": code_views.is_wanted(request.GET, asked, before),
         "evidence": asked.background,
         "done": _done_before(request),
         "onward": bool(request.GET.get("onward") or request.POST.get("onward")),
@@ -235,7 +236,7 @@ def _everything(
         "notified": partial(notices.of_request, asked),
         "guide": partial(guide.beside, request.user, asked.run),
         "thread": cache(partial(thread.thread_of, asked, actor, desk.question_begun)),
-        "rounds": cache(partial(rounds.rounds_of, asked)),
+        "rounds": before,
         "memory": partial(past_failures.memory_of, asked),
         "printed": partial(printed.printed_before, asked),
         "exhibits": partial(files.exhibits_of, asked, actor, wanted, desk.remarks, desk.begun),

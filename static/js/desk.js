@@ -477,6 +477,12 @@ window.Comments = (() => {
   });
   document.addEventListener("focusout", (event) => event.target.removeAttribute?.("data-armed"));
 
+  // The button that was pressed is gone with its form: keys go on where the decision stands.
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.requestConfig?.elt?.id !== "answer" || document.activeElement !== document.body) return;
+    document.getElementById("desk-title")?.focus();
+  });
+
   // Copying
 
   const offerCopies = () => {

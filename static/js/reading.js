@@ -141,6 +141,11 @@
     if (by ? step(by) : event.detail === "w" && document.querySelector("[data-widen]")) {
       if (!by) widen();
       event.preventDefault();
+    } else if (event.detail === "t") {
+      const other = document.querySelector(".subject-tabs a:not([aria-current])");
+      other?.focus();
+      other?.click();
+      if (other) event.preventDefault();
     } else if (event.detail === "d") {
       const title = document.getElementById("desk-title");
       title?.focus();

@@ -12,6 +12,9 @@ from feedback.models import FeedbackRequest
 from runs.domain.values.actors import Role
 from tests import factories as f
 from tests.browser.conftest import OpenAs
+from tests.browser.test_thread import planned
+from tests.fake_agents.programs import FakeAgents
+from tests.jobs import work_off
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -46,7 +49,9 @@ def every_page(asked: FeedbackRequest) -> Iterator[str]:
     answered = asked.run.requests.earliest("id")
     yield from ("/", "/?q=nothing-like-this", "/runs/", "/audit/", "/statistics/", "/costs/")
     yield from ("/account/sessions/", "/account/tokens/", "/account/notices/", "/api/v1/docs")
-    yield from ("/start/", "/projects/", "/projects/Acme/App/")
+    yield from ("/start/", "/projects/", "/projects/Acme/App/", "/batches/", "/doctor/")
+    yield from ("/account/stand-in/", "/rules/", "/webhooks/", "/github/setup")
+    yield from ("/docs/", "/docs/tutorial/", "/docs/workflow-keys/", "/docs/search/?q=gate")
     for view in ("changes", "lines", "document", "source"):
         yield f"/requests/{asked.request_id}/?view={view}"
     yield f"/requests/{asked.request_id}/?view=source&line=3"
@@ -78,6 +83,24 @@ def test_the_pages_before_signing_in_have_no_fault(
     for address in ("/login/", "/login/link/nonsense/", "/nowhere/"):
         page.goto(f"{live_server.url}{address}")
         assert faults(page) == [], address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_thread_of_questions_has_no_fault(
+    open_as: OpenAs, agents: FakeAgents, tmp_path: Path, scheme: str
+) -> None:
+    asked = planned(agents, tmp_path)
+    page = open_as(color_scheme=scheme)
+    page.goto(f"/requests/{asked.request_id}/")
+    page.get_by_text("Ask the agent").click()
+    page.get_by_label("Message to the agent").fill("Why no index?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_text("Waiting for claude").wait_for()
+    assert faults(page) == []
+    work_off()
+    page.locator("#thread-entries strong", has_text="filters").wait_for()
+
+    assert faults(page) == []
 
 
 def test_an_open_field_for_a_remark_has_no_fault(open_as: OpenAs, asked: FeedbackRequest) -> None:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from feedback.models import ReviewComment, ViewedFile
+from runs.workspaces.git import environment
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 from tests.browser.test_accessibility import faults
@@ -227,3 +228,23 @@ def test_keys_go_from_change_to_change_and_all_lines_are_one_tab_stop(
 
     page.keyboard.press("d")
     expect(page.get_by_role("heading", name="Your decision")).to_be_focused()
+
+
+def test_keys_lead_to_the_code_and_stay_at_the_decision_after_an_answer(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    asked = f.reviewed_list(repository.folder, environment=environment(repository.folder))
+    page = open_as()
+    page.goto(f"/requests/{asked.request_id}/")
+    changes = page.get_by_role("region", name="Code changes")
+
+    page.keyboard.press("t")
+    expect(changes).to_be_visible()
+    expect(page.get_by_role("link", name="Code changes")).to_be_focused()
+    page.keyboard.press("t")
+    expect(changes).to_have_count(0)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("complementary")).to_contain_text("rita chose Approve")
+    expect(page.locator("#desk-title")).to_be_focused()

@@ -1,6 +1,6 @@
 """Parts of the tab of code changes, and what people do there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from feedback.desk.code.page import IMAGES, ChangesWish, CodeTab
 from feedback.desk.forms import RemarkForm
+from feedback.desk.rounds import Rounds
 from feedback.models import FeedbackRequest, ReviewComment, ViewedFile
 from feedback.requests import code_changes
 from feedback.requests.find import find_request
@@ -39,14 +40,18 @@ def wanted_by(query: Mapping[str, str]) -> ChangesWish:
     )
 
 
-def is_wanted(query: Mapping[str, str], asked: FeedbackRequest) -> bool:
-    """Whether the page opens on the code: when it was asked for, or there is nothing else."""
+def is_wanted(
+    query: Mapping[str, str], asked: FeedbackRequest, rounds: Callable[[], Rounds]
+) -> bool:
+    """Whether the page opens on the code: by wish, or as nothing else is there or was reviewed."""
     kept = _shown(asked)
     if kept is None:
         return False
     if tab := query.get("tab"):
         return tab == "changes"
-    return bool(kept.files) and not asked.artifacts.exists()
+    if not kept.files:
+        return False
+    return not asked.artifacts.exists() or (asked.round > 1 and rounds().are_about_code)
 
 
 def tab_of(

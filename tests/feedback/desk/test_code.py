@@ -11,6 +11,7 @@ from pytest_django import Settings
 from feedback.models import FeedbackRequest, ReviewComment, ViewedFile
 from runs.domain.values.actors import Role
 from runs.models import Run
+from runs.workspaces.git import environment
 from tests import factories as f
 from tests.api_client import account
 from tests.repositories import Repository, reviewed
@@ -298,3 +299,22 @@ def test_the_next_round_shows_what_became_of_a_comment_on_code(
     beside = shown.partition('class="ledger-line"')[2].partition("</li>")[0]
     assert "View change" in beside
     assert "Why?" in beside
+
+
+@pytest.mark.parametrize("side", ["new", ""], ids=["code", "document"])
+def test_the_next_round_opens_on_what_was_commented_on(
+    client: Client, repository: Repository, side: str
+) -> None:
+    asked = f.reviewed_list(repository.folder, environment=environment(repository.folder))
+    run = asked.run
+    assert 'id="changes"' not in page(client, run, "")
+    assert comment(client, run, path="list.md", side=side, line=3, revision=1) == 303
+    client.post(
+        f"/requests/{asked.request_id}/",
+        {"response": "request_changes", "comment": "", "seal": asked.seal},
+    )
+    f.work(run)
+
+    assert f.pending(run).round == 2
+    assert ('id="changes"' in page(client, run, "")) is (side == "new")
+    assert 'id="changes"' not in page(client, run, "tab=files")
