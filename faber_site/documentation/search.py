@@ -19,7 +19,10 @@ MOST_WORDS = 8
 _AROUND = 90
 _HEADING = re.compile(r"(#{1,6}) +(.+?) *$")
 _FENCE = re.compile(r" *```")
-_UNREAD = re.compile(r"<!--.*?-->|^ *\|[-|: ]+\|$", re.DOTALL | re.MULTILINE)
+# Hidden comments, the rulers of tables, and diagrams, which say nothing in their own letters.
+_UNREAD = re.compile(
+    r"<!--.*?-->|^ *\|[-|: ]+\|$|^ *```mermaid$.*?^ *```$", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ def _together(first: re.Pattern[str], second: re.Pattern[str]) -> re.Pattern[str
 
 def search(query: str) -> list[Found]:
     words = [
-        re.compile(rf"\b{re.escape(word)}|{re.escape(word)}\b", re.IGNORECASE)
+        re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE)  # the beginning of a word
         for word in query.split()[:MOST_WORDS]
     ]
     scored = [(section.score(words), section) for section in _index()]

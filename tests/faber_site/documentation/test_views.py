@@ -82,6 +82,16 @@ def test_an_excerpt_has_no_lines_of_tables_or_fences(reader: Client) -> None:
         assert not [text for text in excerpts if "--- ---" in text or re.search(r"\bsh\b", text)]
 
 
+def test_what_is_found_begins_with_the_word_and_reads_as_text(reader: Client) -> None:
+    found = reader.get("/docs/search/", {"q": "gate"}).content.decode()
+
+    assert "<mark>gate</mark>" in found
+    assert "dele<mark>" not in found
+    assert "--- ---" not in found
+    assert "flowchart" not in found
+    assert "_<mark>timeout</mark>" in reader.get("/docs/search/", {"q": "timeout"}).content.decode()
+
+
 def test_a_search_without_results_says_so(reader: Client) -> None:
     assert "No results for" in shown(reader, "/docs/search/?q=<zzz>+%00")
     assert "Type what you look for" in shown(reader, "/docs/search/")
