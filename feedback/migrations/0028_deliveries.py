@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0026_inbox_by_due'),
+        ('faber_feedback', '0027_requests_by_age'),
     ]
 
     operations = [
