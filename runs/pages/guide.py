@@ -37,7 +37,7 @@ _BY_STEP = {
     "write-spec": Guide(
         number=1,
         title="Review the specification",
-        text="Comment on a line and choose Request changes to see a second round, or approve it.",
+        text="Comment on a line and choose Request changes to see another round, or approve it.",
     ),
     "test-and-fix": Guide(
         number=2,
