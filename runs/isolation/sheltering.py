@@ -20,7 +20,7 @@ REPAIR = (
     "Install bubblewrap, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "user.max_user_namespaces above 0) with util-linux's unshare; then restart FABER."
 )
-_BESIDE_SQLITE = ("", "-wal", "-shm", "-journal")
+_BESIDE_SQLITE = ("", "-wal", "-shm", "-journal", "-turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -189,10 +189,11 @@ def test_a_database_outside_the_data_directory_is_blank(
     isolating: str, data: Path, tmp_path: Path, mine: Path
 ) -> None:
     database = tmp_path / "faber.sqlite3"
-    for name in ("faber.sqlite3", "faber.sqlite3-wal"):
+    for name in ("faber.sqlite3", "faber.sqlite3-wal", "faber.sqlite3-turn"):
         (tmp_path / name).write_text("rows")
 
-    outcome = sh(data, mine, f"cat {database} {database}-wal", rules={"database": database})
+    seen = f"cat {database} {database}-wal {database}-turn"
+    outcome = sh(data, mine, seen, rules={"database": database})
 
     assert "rows" not in outcome.stdout
     assert database.read_text() == "rows"
