@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from runs.domain.values.plain_json import given
-from runs.domain.values.text import clean, fenced, scrubbed, tame
+from runs.domain.values.text import Scrubber, clean, fenced, scrubbed, tame
 from runs.domain.workflow.plan import Plan, Unit
+
+_CLEAN = Scrubber(clean)
 
 AFTER_FEEDBACK = """\
 Resume workflow run {run_id} from step {phase}:{step}.
@@ -69,7 +71,7 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
         if isinstance(item, Mapping)
     ]
     if values := feedback.get("values"):
-        told["values"] = scrubbed(values, clean, names=False)
+        told["values"] = scrubbed(values, _CLEAN, names=False)
     for mark in ("skipped", "withdrawn"):
         if feedback.get(mark):
             told[mark] = True

@@ -23,7 +23,7 @@ from runs.context.gathering import (
 )
 from runs.domain.values.plain_json import given
 from runs.domain.values.status import RunStatus
-from runs.domain.values.text import scrubbed, visible, without_comments
+from runs.domain.values.text import Scrubber, scrubbed, visible, without_comments
 from runs.engine import NewEvents
 from runs.engine.concealing import concealed
 from runs.models import Run, StepAttempt
@@ -157,9 +157,8 @@ def _row(read: Callable[[], object]) -> SourceRead:
     return replace(found(value, raw), duration_ms=milliseconds_since(began))
 
 
-def _readable(text: str) -> str:
-    """A text as a reader sees it, without secrets."""
-    return concealed(without_comments(visible(text)))
+# A text as a reader sees it, without secrets.
+_readable = Scrubber(lambda text: concealed(without_comments(visible(text))))
 
 
 def _outside(run: Run, job: Memory) -> tuple[dict[str, SourceRead], dict[str, Task]]:

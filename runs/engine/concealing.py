@@ -13,14 +13,17 @@ from runs.domain.responses import results
 from runs.domain.responses.results import Result
 from runs.domain.values.questions import Question
 from runs.domain.values.secrets.redaction import SECRET_SETTINGS, redact
-from runs.domain.values.text import scrubbed
+from runs.domain.values.text import Scrubber, scrubbed
 from runs.executors.orders import Outcome
 
 Json = dict[str, object]
 
 
-def concealed(text: str) -> str:
+def _concealed(text: str) -> str:
     return redact(text, _own()) if text else text
+
+
+concealed = Scrubber(_concealed)
 
 
 @cache
@@ -33,6 +36,7 @@ def _own() -> tuple[str, ...]:
 @receiver(setting_changed)
 def _forget(**_: object) -> None:
     _own.cache_clear()
+    Scrubber.forget_all()
 
 
 def without_secrets(outcome: Outcome) -> Outcome:

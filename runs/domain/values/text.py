@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import ClassVar
 
 Scrub = Callable[[str], str]
 
@@ -104,7 +105,42 @@ def _label(value: str) -> str:
 # Every text inside plain JSON
 
 
-def scrubbed(value: object, scrub: Scrub, *, names: bool = True) -> object:
+class Scrubber:
+    """A way to scrub texts that knows which short ones had nothing to scrub.
+
+    What is kept of a run consists of the same names and words again and again.
+    """
+
+    _LONGEST, _MOST = 80, 5000
+    _every: ClassVar[list["Scrubber"]] = []
+
+    def __init__(self, scrub: Scrub) -> None:
+        self._scrub = scrub
+        self._clean: set[str] = set()
+        self._every.append(self)
+
+    def __call__(self, text: str) -> str:
+        return self._scrub(text)
+
+    def passes(self, texts: Iterable[str]) -> bool:
+        """Whether none of them has anything to scrub, found with one look at those not known."""
+        new = [text for text in texts if text not in self._clean]
+        every = "\n".join(new)
+        if self._scrub(every) != every:
+            return False
+        if len(self._clean) > self._MOST:
+            self._clean.clear()
+        self._clean.update(text for text in new if len(text) <= self._LONGEST)
+        return True
+
+    @classmethod
+    def forget_all(cls) -> None:
+        """What is to be scrubbed has changed."""
+        for scrubber in cls._every:
+            scrubber._clean.clear()
+
+
+def scrubbed(value: object, scrub: Scrubber, *, names: bool = True) -> object:
     """The value with `scrub` applied to its texts, each seen behind the name it goes by.
 
     Without names a text is judged by itself: in what we write a `token` may be a token's name.
@@ -112,8 +148,7 @@ def scrubbed(value: object, scrub: Scrub, *, names: bool = True) -> object:
     # All at once first: most values have nothing to scrub, and a call for each text is slow.
     texts: list[str] = []
     _collect(value, "", texts, names=names)
-    every = "\n".join(texts)
-    return _walk(value, "", scrub, names=names) if texts and scrub(every) != every else value
+    return value if scrub.passes(texts) else _walk(value, "", scrub, names=names)
 
 
 def _collect(value: object, name: str, texts: list[str], *, names: bool) -> None:

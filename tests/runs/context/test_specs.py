@@ -1,7 +1,10 @@
 """A specification is told with its outline."""
 
+from pytest_django import Settings
+
 from runs.context.specs import outline
-from runs.domain.values.text import scrubbed
+from runs.domain.values.text import Scrubber, scrubbed
+from runs.engine.concealing import concealed
 
 SPEC = """\
 ---
@@ -92,7 +95,7 @@ def test_every_text_is_scrubbed_behind_the_name_it_goes_by() -> None:
 
     value = {"inputs": {"password": "hunter2", "other": "hunter2"}, "list": ["password: hunter2"]}
 
-    assert scrubbed(value, scrub) == {
+    assert scrubbed(value, Scrubber(scrub)) == {
         "inputs": {"password": "[gone]", "other": "hunter2"},
         "list": ["password: [gone]"],
     }
@@ -101,4 +104,34 @@ def test_every_text_is_scrubbed_behind_the_name_it_goes_by() -> None:
 def test_a_value_without_anything_to_scrub_is_the_same_value() -> None:
     value = {"a": ["b", 1, None]}
 
-    assert scrubbed(value, str.strip) is value
+    assert scrubbed(value, Scrubber(str.strip)) is value
+
+
+def test_a_text_that_had_nothing_to_scrub_is_not_looked_at_again() -> None:
+    seen: list[str] = []
+
+    def look(text: str) -> str:
+        seen.append(text)
+        return text
+
+    scrubber = Scrubber(look)
+    for value in (["same", "first"], ["same", "second"]):
+        assert scrubbed(value, scrubber) is value
+
+    assert seen == ["same\nfirst", "second"]
+
+
+def test_a_text_beside_one_that_was_scrubbed_is_looked_at_again() -> None:
+    scrubber = Scrubber(lambda text: text.replace("hunter2", "[gone]"))
+
+    for _ in range(2):
+        assert scrubbed(["hunter2", "other"], scrubber) == ["[gone]", "other"]
+
+
+def test_what_becomes_a_secret_is_found_in_texts_that_were_clean(settings: Settings) -> None:
+    value = {"word": "correct-horse-battery"}
+    assert scrubbed(value, concealed) is value
+
+    settings.SECRET_KEY = "correct-horse-battery"
+
+    assert scrubbed(value, concealed) == {"word": "[redacted]"}
