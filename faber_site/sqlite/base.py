@@ -3,6 +3,7 @@
 import fcntl
 import os
 import time
+import weakref
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -23,11 +24,16 @@ class WriteTurn:
     """
 
     def __init__(self, database: str, patience: float) -> None:
+        self._place = f"{database}-turn"
         self._patience = patience
-        self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT, 0o600)
+        self._open()
 
     def take(self) -> None:
         """Whoever does not get it in time tries without: then SQLite says that it is locked."""
+        if self._owner != os.getpid():
+            # What a fork locks here would be locked for its parent too, and outlive the fork.
+            self.close()
+            self._open()
         began = time.monotonic()
         while not self._is_taken():
             waited = time.monotonic() - began
@@ -36,10 +42,17 @@ class WriteTurn:
             time.sleep(SHORT_PAUSE if waited < SOON else LONG_PAUSE)
 
     def give(self) -> None:
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        if self._owner == os.getpid():
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        os.close(self._file)
+        self._closing()
+
+    def _open(self) -> None:
+        self._owner = os.getpid()
+        self._file = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o600)
+        # A thread may end without closing its connection.
+        self._closing = weakref.finalize(self, os.close, self._file)
 
     def _is_taken(self) -> bool:
         try:

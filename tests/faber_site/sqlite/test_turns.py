@@ -1,6 +1,8 @@
 """Writers of one SQLite file take turns: nobody waits longer than another writes."""
 
 import fcntl
+import gc
+import os
 import subprocess
 import sys
 import threading
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db  # files of its own, beside the one of the te
 WRITERS, WRITES = 4, 25
 
 
-def connected(file: Path, **options: object) -> BaseDatabaseWrapper:
+def connected(file: Path, **options: object) -> base.DatabaseWrapper:
     settings: dict[str, Any] = databases.settings_for("", file)
     settings["OPTIONS"] |= options
     made = {"AUTOCOMMIT": True, "ATOMIC_REQUESTS": False, "CONN_HEALTH_CHECKS": False}
@@ -136,6 +138,46 @@ def test_a_writer_that_dies_keeps_nobody_waiting(file: Path) -> None:
     assert written(database) == 1
     database.close()
     process.communicate()
+
+
+def test_a_fork_that_dies_in_its_turn_keeps_nobody_waiting(file: Path) -> None:
+    database = connected(file)
+    database.ensure_connection()
+    if not (child := os.fork()):
+        database.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    assert not has_turn(file)
+    database.close()
+
+
+def test_a_fork_that_ends_leaves_its_parent_the_turn(file: Path) -> None:
+    database = connected(file)
+    database.ensure_connection()
+    database.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    if not (child := os.fork()):
+        database._give_turn()
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    assert has_turn(file)
+    database.close()
+
+
+def test_a_thread_that_ends_in_its_turn_keeps_nobody_waiting(file: Path) -> None:
+    def begin() -> None:
+        database = connected(file)
+        database.ensure_connection()
+        database.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+        assert has_turn(file)
+
+    thread = threading.Thread(target=begin)
+    thread.start()
+    thread.join()
+    gc.collect()
+
+    assert not has_turn(file)
 
 
 def test_the_file_of_turns_is_for_its_owner_only(file: Path) -> None:
