@@ -1,6 +1,6 @@
 """What `runs` needs from outside: somebody who puts questions to people."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -55,6 +55,9 @@ class Asker(Protocol):
 
     def inquiries(self, run: Run) -> list[dict[str, object]]:
         """What reviewers ask the executor outside of a run, and nobody has replied to."""
+
+    def answered_in(self, run: Run) -> Collection[tuple[str, Mapping[str, object] | None]]:
+        """The session of each answer that an agent gave to a reviewer, and what it said it cost."""
 
     def approved_gates(self, run: Run) -> Collection[tuple[Gate, str, str]]:
         """The gates whose last decision was to go on, with phase and, if it is a step's, step."""

@@ -4,14 +4,14 @@
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
-from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models import FeedbackRequest, FeedbackResponse, Inquiry
 from feedback.requests import announce, answers, recorded
 from feedback.requests.deadlines import policy
 from feedback.requests.fingerprint import fingerprint
@@ -208,6 +208,11 @@ def pending(runs: Sequence[Run]) -> dict[int, PendingRequest]:
 
 def inquiries(run: Run) -> list[dict[str, object]]:
     return [thread.shape(each) for each in thread.open_for(run)]
+
+
+def answered_in(run: Run) -> list[tuple[str, Mapping[str, object] | None]]:
+    asked = Inquiry.objects.filter(request__run=run).exclude(session="")
+    return list(asked.values_list("session", "usage"))
 
 
 def approved_gates(run: Run) -> set[tuple[Gate, str, str]]:

@@ -30,6 +30,8 @@ class Order:
     environment: Mapping[str, str]
     timeout: float
     session: str = ""  # in which an agent executed this step before, and may go on
+    # What was counted for each session of the run: some agents tell what a session cost in all.
+    counted: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     kept: tuple[Path, ...] = ()  # folders besides the workspace that it needs to see
     reads_only: bool = False  # where steps are isolated it cannot write to these folders either
 

@@ -30,10 +30,10 @@ from runs.executors import Order, Outcome, Rules, Watcher, execute
 from runs.executors.agents import kind_for
 from runs.jobs import draining, log_context, queue
 from runs.jobs.table import Job
-from runs.models import Run, StepAttempt, machine, places
+from runs.models import Run, machine, places
 from runs.models.statements import update
 from runs.telemetry import telling
-from runs.worker import evidence, placing, settling
+from runs.worker import evidence, placing, sessions, settling
 from runs.worker.handed_in import HandedIn
 from runs.worker.lease import Lease
 from runs.worker.packages import Packages, known_to, unfit
@@ -298,7 +298,7 @@ def whole_briefing(claim: Claim, package: Json) -> Json:
 
 
 def _order(claim: Claim, unit: Unit, briefed: Json) -> Order:
-    return Order(
+    order = Order(
         step=unit.step,
         key=unit.key,
         briefing=briefed,
@@ -312,9 +312,15 @@ def _order(claim: Claim, unit: Unit, briefed: Json) -> Order:
             **values_given(claim.run),
         },
         timeout=unit.step.timeout or settings.FABER_STEP_TIMEOUT,
-        session=_session(claim, unit),
         kept=worktrees.needed_by(claim.run),
     )
+    return _in_session(order, claim) if unit.step.is_for_agent else order
+
+
+def _in_session(order: Order, claim: Claim) -> Order:
+    kind = kind_for(order.step, _rules(claim.run))
+    session, counted = sessions.of_step(claim.attempt, kind), sessions.counted(claim.run)
+    return replace(order, session=session, counted=counted)
 
 
 def values_given(run: Run) -> dict[str, str]:
@@ -328,19 +334,6 @@ def values_given(run: Run) -> dict[str, str]:
 
 def _variable(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", name).upper()
-
-
-def _session(claim: Claim, unit: Unit) -> str:
-    """Where an agent of this kind executed the step before, so that it can go on there."""
-    attempt = claim.attempt
-    if attempt.number == 1 or not unit.step.is_for_agent:
-        return ""
-    kind = kind_for(unit.step, _rules(claim.run))
-    before = StepAttempt.objects.filter(
-        run=claim.run, phase=attempt.phase, step=attempt.step, number__lt=attempt.number
-    )
-    sessions = before.exclude(session="").order_by("-number").values_list("session", "usage")
-    return next((session for session, usage in sessions if (usage or {}).get("agent") == kind), "")
 
 
 def _rules(run: Run) -> Rules:

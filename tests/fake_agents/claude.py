@@ -6,7 +6,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from tests.fake_agents.memory import keep, next_answer, refuse, sessions
+from tests.fake_agents.memory import keep, next_answer, refuse, sessions, tells_totals, turns_in
 
 
 def main() -> int:
@@ -85,18 +85,28 @@ def finish(asked: argparse.Namespace, session: str, fields: dict[str, object]) -
     if asked.output_format == "stream-json":
         print(json.dumps({"type": "system", "subtype": "init", "session_id": session}))
         print(json.dumps({"type": "assistant", "message": {"content": [{"text": "Working."}]}}))
+    turns = turns_in(session) if tells_totals() else 1
     envelope = {
         "type": "result",
         "duration_ms": 1200,
         "duration_api_ms": 1100,
         "num_turns": 3,
         "session_id": session,
-        "total_cost_usd": 0.0421,
+        "total_cost_usd": turns * 0.0421,
         "usage": {
             "input_tokens": 10,
             "cache_creation_input_tokens": 200,
             "cache_read_input_tokens": 3000,
             "output_tokens": 45,
+        },
+        "modelUsage": {
+            "a-model": {
+                "inputTokens": turns * 10,
+                "outputTokens": turns * 45,
+                "cacheReadInputTokens": turns * 3000,
+                "cacheCreationInputTokens": turns * 200,
+                "costUSD": turns * 0.0421,
+            }
         },
         "permission_denials": [],
         **fields,

@@ -5,7 +5,7 @@ import json
 import sys
 import uuid
 
-from tests.fake_agents.memory import keep, next_answer, refuse, sessions
+from tests.fake_agents.memory import keep, next_answer, refuse, sessions, turns_in
 
 
 def main() -> int:
@@ -59,7 +59,8 @@ def answer(thread: str, said: object) -> int:
     for item in items:
         tell({"type": "item.completed", "item": item})
     usage = {"input_tokens": 24763, "cached_input_tokens": 24448, "output_tokens": 122}
-    tell({"type": "turn.completed", "usage": usage})
+    of_thread = {name: turns_in(thread) * tokens for name, tokens in usage.items()}
+    tell({"type": "turn.completed", "usage": of_thread})
     return 0
 
 

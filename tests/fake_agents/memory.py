@@ -30,6 +30,15 @@ def keep(session: str, prompt: str) -> None:
         file.write(json.dumps(call) + "\n")
 
 
+def turns_in(session: str) -> int:
+    return len(sessions().get(session, ())) or 1
+
+
+def tells_totals() -> bool:
+    """Whether Claude Code tells what the whole session cost; older ones tell it of each call."""
+    return not (HOME / "older").exists()
+
+
 def next_answer() -> Any:
     first, *rest = _read("answers.json", []) or [DONE]
     (HOME / "answers.json").write_text(json.dumps(rest))

@@ -39,6 +39,10 @@ class FakeAgents:
         """
         (self._home / "answers.json").write_text(json.dumps(answers))
 
+    def are_older(self) -> None:
+        """Claude Code tells what each call cost, not what its whole session did."""
+        (self._home / "older").touch()
+
     @property
     def calls(self) -> list[dict[str, Any]]:
         """Each launch, in order: `argv`, `prompt` and the session it was in."""

@@ -40,5 +40,10 @@ def total(usages: Iterable[Mapping[str, object] | None]) -> dict[str, float]:
     return dict(together)
 
 
+def since(total: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
+    """What is new in the total of a whole session, of which `before` was counted already."""
+    return {name: max(0, round(total[name] - before.get(name, 0), 9)) for name in total}
+
+
 def dollars(amount: float) -> str:
     return "under $0.01" if 0 < amount < 0.01 else f"${amount:,.2f}"

@@ -8,6 +8,8 @@ from typing import Protocol
 from runs.domain.responses.results import Result
 from runs.executors.orders import Outcome
 
+Counted = Mapping[str, Mapping[str, float]]  # what each session was said to have used so far
+
 _SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
 
 
@@ -51,7 +53,8 @@ class Adapter(Protocol):
     def words(self, printed: str) -> str | Result:
         """What it said as it said it, or the failure that it reported."""
 
-    def said(self, printed: str) -> Said: ...
+    def said(self, printed: str, counted: Counted) -> Said:
+        """Its session, and what this call used of it: of a session's total only what is new."""
 
     def refuses_session(self, outcome: Outcome) -> bool:
         """Whether nothing was done because the program does not know, or take, the session."""

@@ -9,7 +9,7 @@ from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
 from runs.domain.responses.schema import SKILL_RESPONSE
 from runs.domain.values.secrets.redaction import redact
-from runs.executors.agents.adapters import Call, Said, has, session_name, without
+from runs.executors.agents.adapters import Call, Counted, Said, has, session_name, without
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import (
     agent_answer,
@@ -38,8 +38,13 @@ _POWERS: Mapping[str, int | None] = {
 _READS_ONLY = ("--permission-mode", "plan", "--tools", "Read,Grep,Glob", "--strict-mcp-config")
 _REFUSAL = re.compile(r"No conversation found with session ID|Session ID \S+ is already in use")
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_OF_MODELS = {
+    usage.TOKENS_IN: ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens"),
+    usage.TOKENS_OUT: ("outputTokens",),
+}
 
 _Envelope = Mapping[str, object]
+_Numbers = Mapping[str, float]
 
 
 class Claude:
@@ -70,12 +75,12 @@ class Claude:
             return printed.strip()
         return reported(envelope) or str(envelope.get("result") or "").strip()
 
-    def said(self, printed: str) -> Said:
+    def said(self, printed: str, counted: Counted) -> Said:
         envelope = last_envelope(printed) or {}
-        return Said(
-            session=session_name(envelope.get("session_id")),
-            usage={"agent": "claude", **_usage(envelope)},
-        )
+        session = session_name(envelope.get("session_id"))
+        used = _usage(envelope)
+        own = _of_this_call(used, _of_all_models(envelope), counted.get(session, {}))
+        return Said(session=session, usage={"agent": "claude", **own})
 
     def refuses_session(self, outcome: Outcome) -> bool:
         if outcome.result.status is not ResultStatus.FAILURE or outcome.ended:
@@ -118,6 +123,26 @@ def _usage(envelope: _Envelope) -> dict[str, float]:
             usage.TOKENS_OUT: tokens.get("output_tokens"),
         }
     )
+
+
+def _of_this_call(used: _Numbers, whole: _Numbers, before: _Numbers) -> dict[str, float]:
+    """The newer ones tell the cost of the whole session, the older ones that of the call.
+
+    Tokens tell them apart: `usage` is of the call in both, `modelUsage` goes with the cost. It is
+    of the session when what was counted before and what the call used both fit into it.
+    """
+    fits = all(whole[name] >= before.get(name, 0) + used.get(name, 0) for name in whole)
+    cost = {usage.COST: used[usage.COST]} if fits and usage.COST in used else {}
+    return {**used, **usage.since(cost, before)}
+
+
+def _of_all_models(envelope: _Envelope) -> dict[str, float]:
+    """The tokens of its helpers too, which `usage` leaves out."""
+    models = envelope.get("modelUsage")
+    told = usage.total(models.values() if isinstance(models, Mapping) else ())
+    return {
+        name: sum(told[key] for key in keys if key in told) for name, keys in _OF_MODELS.items()
+    }
 
 
 def _with_refused_tools(result: Result, envelope: _Envelope) -> Result:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runs.domain.responses import usage
 from runs.domain.responses.results import Result, ResultStatus
-from runs.executors.agents.adapters import Call, Said, has, session_name, without
+from runs.executors.agents.adapters import Call, Counted, Said, has, session_name, without
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import agent_answer, no_answer, reported_error
 
@@ -24,6 +24,7 @@ _READS_ONLY = ("--sandbox", "read-only", "-c", 'approval_policy="never"')
 _REFUSAL = re.compile("no rollout found|no saved session found", re.IGNORECASE)
 
 _Event = Mapping[str, object]
+_Tokens = Mapping[str, float]
 
 
 class Codex:
@@ -64,14 +65,15 @@ class Codex:
             return reported_error(problem)
         return (_last_message(events) if events else printed).strip()
 
-    def said(self, printed: str) -> Said:
+    def said(self, printed: str, counted: Counted) -> Said:
         threads, turns = [""], []
         for event in _events(printed):
             if event["type"] == "thread.started":
                 threads.append(session_name(event.get("thread_id")))
             elif event["type"] == "turn.completed":
                 turns.append(event.get("usage"))
-        return Said(session=threads[-1], usage={"agent": "codex", **_summed(turns)})
+        used = _of_this_call(_summed(turns), counted.get(threads[-1], {}))
+        return Said(session=threads[-1], usage={"agent": "codex", **used})
 
     def refuses_session(self, outcome: Outcome) -> bool:
         if outcome.result.status is not ResultStatus.FAILURE or outcome.ended:
@@ -133,6 +135,12 @@ def _summed(turns: Sequence[object]) -> dict[str, float]:
         for name in (usage.TOKENS_IN, usage.TOKENS_OUT)
         if any(name in turn for turn in told)
     }
+
+
+def _of_this_call(told: _Tokens, before: _Tokens) -> dict[str, float]:
+    """It tells the tokens of the whole thread; fewer than before can only be those of a turn."""
+    is_of_thread = all(told.get(name, 0) >= before.get(name, 0) for name in told)
+    return usage.since(told, before) if is_of_thread else dict(told)
 
 
 def _message(holder: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runs.domain.responses.results import Result
-from runs.executors.agents.adapters import Call, Said
+from runs.executors.agents.adapters import Call, Counted, Said
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import agent_answer
 
@@ -26,7 +26,7 @@ class Plain:
     def words(self, printed: str) -> str | Result:
         return printed.strip()
 
-    def said(self, printed: str) -> Said:
+    def said(self, printed: str, counted: Counted) -> Said:
         return Said()
 
     def refuses_session(self, outcome: Outcome) -> bool:

@@ -113,7 +113,7 @@ def _launched(
         feed=prepared.stdin.encode(errors="replace"),
         read=partial(_heard, adapter) if question else partial(_read, adapter, order),
     )
-    said = adapter.said(outcome.stdout)
+    said = adapter.said(outcome.stdout, order.counted)
     # One that was ended early did not tell its session, and can still be asked on in it.
     session = said.session or call.session or call.new_session
     told = said.usage or {"agent": PurePath(chosen.command[0]).name}

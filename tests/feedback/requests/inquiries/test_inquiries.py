@@ -181,6 +181,37 @@ def test_questions_are_answered_one_after_the_other_and_cost_what_they_cost(
     assert run.output_tokens == (before.output_tokens or 0) + 3 * 45
 
 
+@pytest.mark.parametrize("older", [False, True], ids=["of the session", "of each call"])
+def test_steps_and_answers_in_one_session_are_counted_once_each(
+    agents: FakeAgents, tmp_path: Path, older: bool
+) -> None:
+    if older:
+        agents.are_older()
+    asked = planned(agents, tmp_path, BECAUSE, PLANNED, BECAUSE)
+    ask(asked.request_id, WHY, actor=f.person())
+    work_off()
+    f.answered(asked.run, "request_changes", "Add it all the same.")
+    ask(f.pending(asked.run).request_id, WHY, actor=f.person())
+    work_off()
+
+    run = Run.objects.get(pk=asked.run_id)
+    assert len({call["session"] for call in agents.calls}) == 1
+    assert run.cost_usd == pytest.approx(4 * 0.0421)
+    assert run.output_tokens == 4 * 45
+
+
+def test_the_tokens_of_a_codex_thread_are_counted_once(
+    agents: FakeAgents, tmp_path: Path, settings: Settings
+) -> None:
+    settings.FABER_AGENT_COMMAND = ("codex", "exec")
+    asked = planned(agents, tmp_path, BECAUSE, artifact=None)
+    ask(asked.request_id, WHY, actor=f.person())
+    work_off()
+
+    run = Run.objects.get(pk=asked.run_id)
+    assert (run.input_tokens, run.output_tokens) == (2 * 24763, 2 * 122)
+
+
 def test_the_session_knows_of_the_question_when_changes_are_requested(
     agents: FakeAgents, tmp_path: Path
 ) -> None:
