@@ -22,6 +22,7 @@ class ToolCall(models.Model):
         FeedbackRequest, on_delete=models.CASCADE, related_name="tool_call"
     )
     waiter = models.CharField(max_length=64, blank=True)  # the process that waits; empty: none
+    event = models.CharField(max_length=200, blank=True, default="", db_default="")  # it waits at
     polled_at = models.DateTimeField(default=timezone.now)
     heard = models.JSONField(default=list, blank=True)  # events that were told the outcome
 

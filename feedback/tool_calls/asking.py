@@ -7,6 +7,7 @@ hooks of the agent fire for it; each time it is the same request.
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath
 
@@ -32,6 +33,9 @@ STILL_MEANT = timedelta(seconds=120)
 # A plan that was sent back, and never comes again: its session is over.
 FORGOTTEN = timedelta(days=1)
 
+# So many equal calls of one session are looked through.
+MOST_EQUAL = 50
+
 IN_THE_TERMINAL = "It was decided in the agent's own session."
 GONE = "Nobody waits for the answer any more."
 ANOTHER_PLAN = "The agent presents another plan."
@@ -43,6 +47,7 @@ _SITE = Actor(
     groups=frozenset({Role.OPERATOR.value}),
     sees_all=True,
 )
+_FOLLOWS = {"PermissionRequest": "PreToolUse"}
 _BEGAN = time.monotonic()
 
 
@@ -65,6 +70,7 @@ def ask(call: ToolUse, actor: Actor, *, executor: str) -> ToolCall:
             subject=_kept(call),
             request=FeedbackRequest.objects.get(run=run, status=RequestStatus.PENDING),
             waiter=call.waiter,
+            event=call.event,
             polled_at=clock.now(),
         )
         if not _has_secrets(call):
@@ -122,29 +128,35 @@ def key_of(call: ToolUse, actor: Actor) -> str:
 
 def _taken_up(call: ToolUse, key: str) -> ToolCall | None:
     with transaction.atomic():
-        newest = (
-            ToolCall.objects.select_for_update(of=("self",))
-            .select_related("request")
-            .filter(key=key)
-            .order_by("-pk")
-            .first()
-        )
-        now = clock.now()
-        if newest is None or not _is_same(newest, call, now):
+        equal = ToolCall.objects.select_for_update(of=("self",)).select_related("request")
+        calls, now = list(equal.filter(key=key).order_by("-pk")[:MOST_EQUAL]), clock.now()
+        known = _waited_for(calls, call) or _left_behind(calls, call, now)
+        if known is None:
             return None
-        newest.waiter, newest.polled_at = call.waiter, now
-        newest.save(update_fields=["waiter", "polled_at"])
-    return newest
+        known.waiter, known.event, known.polled_at = call.waiter, call.event, now
+        known.save(update_fields=["waiter", "event", "polled_at"])
+    return known
+
+
+def _waited_for(calls: Sequence[ToolCall], call: ToolUse) -> ToolCall | None:
+    return next((known for known in calls if known.waiter == call.waiter), None)
+
+
+def _left_behind(calls: Sequence[ToolCall], call: ToolUse, now: datetime) -> ToolCall | None:
+    """The call that was asked about, if this is it, and not an equal one after or beside it.
+
+    An answer is only looked for at the newest: that to an earlier one was for that one alone.
+    """
+    asked = [known for known in calls if known.request.status == RequestStatus.PENDING]
+    newest = [known for known in calls[:1] if known.request.status == RequestStatus.ANSWERED]
+    return next((known for known in newest + asked if _is_same(known, call, now)), None)
 
 
 def _is_same(known: ToolCall, call: ToolUse, now: datetime) -> bool:
-    """Whether this is the call that was asked about, and not an equal one after or beside it."""
-    if known.waiter == call.waiter:
-        return True
-    if known.request.status not in (RequestStatus.PENDING, RequestStatus.ANSWERED):
-        return False
     if known.waiter and now - known.polled_at < WATCHED and not known.heard:
-        return False  # somebody else waits: two equal calls at the same time are two
+        # Somebody else waits: two equal calls at the same time are two. But an event that comes
+        # after another has come because that one is over, even if its process could not say so.
+        return _FOLLOWS.get(call.event) == known.event
     return call.event not in known.heard and (
         not known.heard or now - known.polled_at < STILL_MEANT
     )

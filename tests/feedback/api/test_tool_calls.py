@@ -110,6 +110,27 @@ def test_equal_calls_at_the_same_time_are_two_requests(agent: Program) -> None:
     assert Hook(agent).asks()["request_id"] != Hook(agent).asks()["request_id"]
 
 
+def test_equal_calls_stay_two_requests_while_both_are_waited_for(agent: Program) -> None:
+    first, second = Hook(agent), Hook(agent)
+    asked_first = [hook.asks()["request_id"] for hook in (first, second)]
+
+    for _ in range(2):
+        assert [hook.asks()["request_id"] for hook in (first, second)] == asked_first
+    assert ToolCall.objects.count() == 2
+
+
+def test_each_of_two_equal_calls_hears_its_own_answer(agent: Program) -> None:
+    first, second = Hook(agent), Hook(agent)
+    told = first.asks()
+    second.asks()
+
+    decide(told["request_id"], "allow")
+
+    assert second.asks()["verdict"] is None
+    assert first.asks()["verdict"]["behavior"] == "allow"
+    assert second.asks()["verdict"] is None
+
+
 def test_another_session_and_another_agent_ask_for_themselves(agent: Program) -> None:
     other = program(Scope.AGENT, name="other")
     told = [Hook(agent).asks(), Hook(agent).asks(session="s-2"), Hook(other).asks()]
@@ -127,6 +148,34 @@ def test_both_hooks_of_a_call_ask_once(agent: Program) -> None:
     decide(first["request_id"], "allow")
 
     assert prompt.asks()["verdict"]["behavior"] == "allow"
+
+
+def test_the_prompt_of_a_call_whose_first_hook_was_killed_asks_no_second_time(
+    agent: Program,
+) -> None:
+    first = Hook(agent, event="PreToolUse").asks()
+
+    prompt = Hook(agent)
+    assert prompt.asks()["request_id"] == first["request_id"]
+    decide(first["request_id"], "deny")
+
+    assert prompt.asks()["verdict"]["behavior"] == "deny"
+    assert ToolCall.objects.count() == 1
+
+
+def test_an_equal_call_after_a_prompt_is_another_one(agent: Program) -> None:
+    first = Hook(agent, event="PermissionRequest").asks()
+
+    assert Hook(agent, event="PreToolUse").asks()["request_id"] != first["request_id"]
+
+
+def test_an_answer_is_for_no_call_after_the_next_one(agent: Program) -> None:
+    before = Hook(agent, event="PreToolUse")
+    decide(before.asks()["request_id"], "allow")
+    before.asks()
+    Hook(agent, event="PreToolUse").asks()
+
+    assert [Hook(agent).asks()["verdict"] for _ in range(2)] == [None, None]
 
 
 def test_an_answer_to_the_first_hook_is_one_to_the_second(agent: Program) -> None:
