@@ -87,9 +87,9 @@ async def ask_human(
         dict[str, JsonValue] | None,
         Field(
             description="More facts; `summary`, `errors` and `warnings` are shown as such. For a "
-            "clarification `questions` is its form: `id`, `question`, `type` (text, number, "
-            "boolean, date, choice, multi), `options`, `required`; the answers come in "
-            "`response.values`, by id."
+            "clarification `questions` is its form, each a text or an object: `id`, `question`, "
+            "`type` (text, number, boolean, date, choice, multi), `options`, `required`; the "
+            "answers come in `response.values`, by id."
         ),
     ] = None,
     lease: Annotated[

@@ -19,7 +19,7 @@ _QUESTION = {
     "additionalProperties": False,
 }
 
-# Flat, and without a choice between shapes: some programs that check answers know no more.
+# Flat, and with one choice between shapes: some programs that check answers know little more.
 SKILL_RESPONSE: dict[str, object] = {
     "type": "object",
     "properties": {
@@ -35,7 +35,7 @@ SKILL_RESPONSE: dict[str, object] = {
             "type": "object",
             "properties": {
                 "reason": _TEXT,
-                "questions": {"type": "array", "items": _QUESTION},
+                "questions": {"type": "array", "items": {"anyOf": [_TEXT, _QUESTION]}},
                 "can_proceed_without": {"type": "boolean"},
             },
             "required": ["questions"],

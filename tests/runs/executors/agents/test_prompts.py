@@ -312,8 +312,13 @@ def test_the_schema_asks_for_every_field_of_a_response_and_for_nothing_else() ->
                 "questions": [{"id": "db", "question": "Which?", "options": ["a", "b"]}],
             },
         },
+        {
+            "status": "pending_input",
+            "message": "Which?",
+            "pending_input": {"questions": ["Which one?", {"question": "How many?"}]},
+        },
     ],
-    ids=lambda response: response["status"],
+    ids=["success", "failure", "warning", "a form", "questions in words"],
 )
 def test_what_keeps_to_the_schema_is_a_valid_response(response: dict[str, object]) -> None:
     assert jsonschema_rs.is_valid(SKILL_RESPONSE, response)
