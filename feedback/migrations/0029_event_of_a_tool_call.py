@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0027_requests_by_age'),
+        ('faber_feedback', "0028_deliveries"),
     ]
 
     operations = [
