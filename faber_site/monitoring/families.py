@@ -1,7 +1,7 @@
 """Families of metrics as the database tells them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -45,29 +45,52 @@ def by_label(
     return family
 
 
-def histogram(
-    name: str,
-    told: str,
-    bounds: Sequence[int],
-    rows: QuerySet[Any],
-    *,
-    took: Seconds,
-    label: str = "",
-    values: Iterable[str] = ("",),
-) -> Metric:
-    """How long each row took, in one look over them; `label` is a column or an annotation."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * (len(bounds) + 1))
-    spent: dict[str, float] = defaultdict(float)
-    steps = [When(took__lte=bound, then=Value(place)) for place, bound in enumerate(bounds)]
-    placed = rows.annotate(took=took, place=Case(*steps, default=Value(len(bounds)))).order_by()
-    grouped = placed.values(*filter(None, [label]), "place")
-    for row in grouped.annotate(count=Count("pk"), spent=Sum("took")):
-        value = row.get(label, "")
-        counts[value][row["place"]] += row["count"]
-        spent[value] += row["spent"] or 0.0
-    family = HistogramMetricFamily(name, told, labels=[label] if label else [])
-    marks = [*map(str, bounds), "+Inf"]
-    for value in values:
-        buckets = list(zip(marks, accumulate(counts[value]), strict=True))
-        family.add_metric([value] if label else [], buckets=buckets, sum_value=spent[value])
-    return family
+Place = tuple[str, int]  # a label and a bucket
+Sums = Mapping[Place, tuple[int, float]]  # how many rows, and the seconds they took together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """How long each of some rows took, by the steps of a histogram."""
+
+    bounds: Sequence[int]
+    took: Seconds
+    label: str = ""  # a column or an annotation
+
+    def sums(self, rows: QuerySet[Any]) -> Sums:
+        """In one look over the rows."""
+        steps = [When(took__lte=top, then=Value(place)) for place, top in enumerate(self.bounds)]
+        placed = rows.annotate(
+            took=self.took, place=Case(*steps, default=Value(len(self.bounds)))
+        ).order_by()
+        grouped = placed.values(*filter(None, [self.label]), "place")
+        return {
+            (row.get(self.label, ""), row["place"]): (row["count"], row["spent"] or 0.0)
+            for row in grouped.annotate(count=Count("pk"), spent=Sum("took"))
+        }
+
+    def histogram(self, name: str, told: str, sums: Sums, values: Iterable[str] = ("",)) -> Metric:
+        family = HistogramMetricFamily(name, told, labels=[self.label] if self.label else [])
+        marks = [*map(str, self.bounds), "+Inf"]
+        for value in values:
+            found = [sums.get((value, place), (0, 0.0)) for place in range(len(marks))]
+            counted = accumulate(count for count, _ in found)
+            family.add_metric(
+                [value] if self.label else [],
+                buckets=list(zip(marks, counted, strict=True)),
+                sum_value=sum(spent for _, spent in found),
+            )
+        return family
+
+
+def added(*each: Sums) -> Sums:
+    total: dict[Place, tuple[int, float]] = {}
+    for sums in each:
+        for place, (count, spent) in sums.items():
+            known = total.get(place, (0, 0.0))
+            total[place] = (known[0] + count, known[1] + spent)
+    return total
+
+
+def without(sums: Sums, less: Sums) -> Sums:
+    return added(sums, {place: (-count, -spent) for place, (count, spent) in less.items()})

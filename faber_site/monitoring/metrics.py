@@ -24,7 +24,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from faber_site.monitoring import http_metrics, queue_metrics, step_metrics
-from faber_site.monitoring.families import Seconds, by_label, gauge, histogram
+from faber_site.monitoring.families import Durations, Seconds, by_label, gauge, without
+from faber_site.monitoring.tallies import Counted
 from feedback.models import (
     Callback,
     Delivery,
@@ -47,7 +48,11 @@ from runs.models import Run, StepAttempt, WorkerBeat
 
 _LANES = {lane.name.lower(): lane for lane in Lane}
 # How long decisions take is told in these steps; people answer within minutes, or next week.
-_LATENCIES = (60, 300, 900, 3600, 14400, 86400, 604800)
+_LATENCIES = Durations(
+    bounds=(60, 300, 900, 3600, 14400, 86400, 604800),
+    took=Seconds(F("request__requested_at"), F("received_at")),
+)
+_NONE = Q(pk__in=())
 _AGES = (timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
 
@@ -66,7 +71,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class FromDatabase(Collector):
-    """A few counts over indexes; nothing is kept between two scrapes."""
+    """A few counts over indexes, and sums that go on from those of the scrape before."""
 
     def collect(self) -> Iterable[Metric]:
         yield _build()
@@ -143,13 +148,14 @@ def _by_age() -> Metric:
 
 
 def _decision_latency() -> Metric:
+    """All that decided, without those that were taken back: few, and at any time."""
     decided = FeedbackResponse.objects.filter(decides=True)
-    told = "From request to deciding answer."
-    return histogram(
-        *("faber_decision_seconds", told, _LATENCIES),
-        decided.exclude(state=FeedbackResponse.State.RETRACTED),
-        took=Seconds(F("request__requested_at"), F("received_at")),
+    counted = Counted(
+        name="decisions", rows=decided, is_open=_NONE, is_summed=Q(), durations=_LATENCIES
     )
+    taken_back = _LATENCIES.sums(decided.filter(state=FeedbackResponse.State.RETRACTED))
+    told = "From request to deciding answer."
+    return _LATENCIES.histogram("faber_decision_seconds", told, without(counted.sums(), taken_back))
 
 
 def _costs() -> Iterable[Metric]:

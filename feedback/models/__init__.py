@@ -7,6 +7,7 @@ from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSett
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
+from feedback.models.tallies import Tally
 from feedback.models.tool_calls import RuleSwitch, RuleTrial, StandingRule, ToolCall
 from feedback.models.trackers import (
     CommentState,
@@ -40,6 +41,7 @@ __all__ = [
     "RuleSwitch",
     "RuleTrial",
     "StandingRule",
+    "Tally",
     "ToolCall",
     "ViewedFile",
     "Webhook",

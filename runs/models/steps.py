@@ -84,12 +84,6 @@ class StepAttempt(models.Model):
         # Not a partial one: SQLite would not use that for a status given as a parameter.
         indexes = [
             models.Index(fields=["status", "lease_until"], name="open_attempts"),
-            # All that metrics tell of steps that ended.
-            models.Index(
-                fields=["status", "result", "started_at", "finished_at"],
-                condition=Q(finished_at__isnull=False),
-                name="attempts_by_outcome",
-            ),
             # All that costs are summed from, so that no outcome is read for them.
             models.Index(
                 fields=["finished_at", "run", "cost_usd", "input_tokens", "output_tokens"],
