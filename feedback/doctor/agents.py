@@ -16,8 +16,7 @@ def findings() -> Iterator[Finding]:
     if machine.is_one_of_many():
         return  # where a step is executed is decided later, and that machine may have its agent
     needed: dict[str, list[Run]] = defaultdict(list)
-    unfinished = Run.objects.filter(status__in=_UNFINISHED, mirrors="").select_related("project")
-    for run in unfinished.order_by("-pk")[:MOST]:
+    for run in _newest_unfinished():
         for told in missing_for_run(run):
             needed[told].append(run)
     for told, runs in needed.items():
@@ -29,3 +28,10 @@ def findings() -> Iterator[Finding]:
             since=None,
             repair=repair,
         )
+
+
+def _newest_unfinished() -> list[Run]:
+    """Each status by itself, in the order of its index: together all of them would be sorted."""
+    own = Run.objects.filter(mirrors="").select_related("project").order_by("-created_at", "-pk")
+    found = [run for status in _UNFINISHED for run in own.filter(status=status)[:MOST]]
+    return sorted(found, key=lambda run: run.created_at, reverse=True)[:MOST]

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from feedback.channels.callbacks import calls
@@ -14,6 +15,7 @@ from feedback.doctor import agents, hosts, notices, proxy, room, trackers, webho
 from feedback.doctor.finding import MOST, PATIENCE, REMEMBERED, Finding
 from feedback.models import (
     Callback,
+    FeedbackRequest,
     FeedbackResponse,
     Webhook,
     WriteBack,
@@ -161,8 +163,7 @@ def _runs() -> Iterator[Finding]:
 def _idle_runs(before: datetime) -> Iterator[Finding]:
     """Runs that should be asking or doing something, and are not."""
     quiet = Run.objects.filter(updated_at__lt=before, mirrors="", on_hold=False).defer("plan")
-    asking = quiet.filter(status=RunStatus.AWAITING_FEEDBACK.value)
-    for run in asking.exclude(requests__status=RequestStatus.PENDING).exclude(
+    for run in quiet.filter(pk__in=_asking_nothing()).exclude(
         requests__responses__state=FeedbackResponse.State.HELD
     )[:MOST]:
         yield Finding(
@@ -179,6 +180,13 @@ def _idle_runs(before: datetime) -> Iterator[Finding]:
             since=run.updated_at,
             repair="Resume it on its page or with `faber resume`.",
         )
+
+
+def _asking_nothing() -> "QuerySet[Run, Any]":
+    """Runs that wait without an open request: looked for in two indexes, no run is read for it."""
+    asked = FeedbackRequest.objects.filter(run=OuterRef("pk"), status=RequestStatus.PENDING)
+    waiting = Run.objects.filter(status=RunStatus.AWAITING_FEEDBACK.value).order_by()
+    return waiting.exclude(Exists(asked)).values("pk")
 
 
 def _worktrees() -> Iterator[Finding]:

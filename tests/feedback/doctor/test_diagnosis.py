@@ -4,11 +4,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django.fixtures import Settings
 
+from bench.ground import filling
 from feedback.channels.trackers import schedule
 from feedback.doctor import diagnosis
 from feedback.models import Delivery, FeedbackRequest, FeedbackResponse, InboundComment
@@ -23,6 +26,7 @@ from tests import factories as f
 from tests.commands import faber
 from tests.fake_github import FakeGitHub, unauthorized
 from tests.jobs import work_off
+from tests.plans import explained
 
 pytestmark = pytest.mark.django_db
 
@@ -247,3 +251,18 @@ def test_a_token_that_may_not_write_is_told(github: FakeGitHub, role: str, is_to
     schedule.listen_to(Tracker.GITHUB, "Acme/App")
 
     assert ("can't comment in acme/app" in whats()) is is_told
+
+
+def test_the_doctor_reads_no_run_that_waits_as_it_should() -> None:
+    """Plans of SQLite; see `tests.plans`."""
+    f.answered(f.started(f.five_steps()), "approve")
+    filling.fill_up_to(300, waiting_each=3)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert "without an open request" not in whats()
+
+    about = [query["sql"] for query in queries if "awaiting_feedback" in query["sql"]]
+    idle, unfinished = sorted(map(explained, about), key=len, reverse=True)[:2]
+    assert "COVERING INDEX runs_by_status (status=?)" in idle
+    assert "INTEGER PRIMARY KEY (rowid=?)" in idle
+    assert "TEMP B-TREE FOR ORDER BY" not in unfinished
