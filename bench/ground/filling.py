@@ -96,6 +96,7 @@ def _copy_decision(original: Run, newest: int) -> None:
         FeedbackRequest,
         {
             "run_id": "r.id",
+            "project_id": "r.project_id",
             "request_id": "'fr-20260101-' || r.id",
             "status": "CASE r.status WHEN 'completed' THEN 'answered' ELSE 'pending' END",
             "requested_at": "r.created_at",

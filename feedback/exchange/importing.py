@@ -256,6 +256,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
     row = FeedbackRequest(
         request_id=request.request_id,
         run=run,
+        project_id=run.project_id,
         type=question.type.value,
         gate=question.gate.value,
         gate_key=request.gate_key,

@@ -143,6 +143,7 @@ def _request(
     others = {"attempt", "artifacts", "comment", "responses", "thread"}
     request = FeedbackRequest(
         run=run,
+        project_id=run.project_id,
         attempt=None if kept.attempt is None else attempts[kept.attempt],
         **kept.model_dump(include=times),
         **kept.model_dump(mode="json", exclude=times | others),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import lru_cache
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Exists, F, OrderBy, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, OrderBy, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils import timezone
 
@@ -330,7 +330,7 @@ def _found(filters: Filters, actor: Actor, sight: Sight) -> QuerySet[FeedbackReq
 
 def _narrowed(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[FeedbackRequest]:
     if filters.project:
-        found = found.filter(run__project__name=filters.project)
+        found = _of_project(found, filters.project)
     if filters.type:
         found = found.filter(type=filters.type)
     if filters.phase:
@@ -352,6 +352,14 @@ def _narrowed(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[Fe
             | Q(run__project__name__icontains=text)
         )
     return found
+
+
+def _of_project(found: QuerySet[FeedbackRequest], name: str) -> QuerySet[FeedbackRequest]:
+    # SQLite uses `requests_of_project` only for a status that is part of the statement.
+    table = FeedbackRequest._meta.db_table
+    literally = f"{table}.status = '{RequestStatus.PENDING.value}'"
+    own = Project.objects.filter(name=name).values("pk")[:1]
+    return found.filter(project=Subquery(own)).extra(where=[literally])  # noqa: S610  ours
 
 
 def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[FeedbackRequest]:

@@ -16,7 +16,7 @@ from runs.domain.values.forms.texts import values_in
 from runs.domain.values.numbers import number_of
 from runs.domain.values.questions import Action, FeedbackType, Gate, Option
 from runs.domain.values.status import RequestStatus
-from runs.models import Artifact, CodeSnapshot, Run, StepAttempt, choices
+from runs.models import Artifact, CodeSnapshot, Project, Run, StepAttempt, choices
 
 
 class FeedbackRequest(models.Model):
@@ -24,6 +24,10 @@ class FeedbackRequest(models.Model):
 
     request_id = models.CharField(max_length=40, unique=True)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="requests")
+    # The run's, which never changes: so that the open ones of one project are found by an index.
+    project = models.ForeignKey(
+        Project, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     attempt = models.ForeignKey(
         StepAttempt, null=True, blank=True, on_delete=models.SET_NULL, related_name="requests"
     )  # whose result is asked about
@@ -100,6 +104,18 @@ class FeedbackRequest(models.Model):
             models.Index(fields=["status", "ranked_at"], name="requests_by_rank"),
             # The order of the inbox.
             models.Index(fields=["status", "due_at", "ranked_at", "id"], name="requests_by_due"),
+            # The same of one project, and what is counted of it. The status is always the same
+            # there; with it they are what SQLite takes.
+            models.Index(
+                fields=["project", "status", "due_at", "ranked_at", "id"],
+                condition=Q(status="pending"),
+                name="requests_of_project",
+            ),
+            models.Index(
+                fields=["project", "status", "type"],
+                condition=Q(status="pending"),
+                name="types_of_project",
+            ),
             models.Index(fields=["status", "type"], name="requests_by_type"),
             models.Index(
                 fields=["acts_at"], condition=Q(status="pending"), name="requests_by_time"

@@ -47,6 +47,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
     request = FeedbackRequest(
         request_id=_unused_id(now),
         run=run,
+        project_id=run.project_id,
         type=question.type.value,
         gate=question.gate.value,
         gate_key=asking.gate_key,

@@ -6,11 +6,14 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Subquery
 
+from feedback.models import FeedbackRequest
 from feedback.upkeep import prune
+from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
 from runs.jobs.table import Job
-from runs.models import Upkeep, clock
+from runs.models import Run, Upkeep, clock
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +41,19 @@ class Reminder:
 
 def clean_up() -> None:
     """With FABER_RETENTION_DAYS also what older runs printed and were told."""
+    _name_projects()
     days, now = settings.FABER_RETENTION_DAYS, clock.now()
     removed = prune.prune(now - timedelta(days=days)) if days else prune.tidy(now - KEPT)
     told = ", ".join(f"{count} {name}" for name, count in removed.shape().items() if count)
     logger.info("cleaned up: %s", told or "nothing was old enough")
+
+
+def _name_projects() -> None:
+    """Of requests that a worker of the release before opened, while machines were upgraded."""
+    own = Run.objects.filter(pk=OuterRef("run")).values("project")
+    FeedbackRequest.objects.filter(status=RequestStatus.PENDING, project=None).update(
+        project=Subquery(own)
+    )
 
 
 def _claim() -> bool:

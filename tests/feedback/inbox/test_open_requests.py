@@ -29,7 +29,7 @@ from runs.domain.values.questions import FeedbackType
 from runs.models import Project, Run
 from runs.pages import kept
 from tests import factories as f
-from tests.plans import read_whole
+from tests.plans import explained, read_whole
 from tests.repositories import Repository, reviewed
 
 pytestmark = pytest.mark.django_db
@@ -58,9 +58,10 @@ def text(response: object) -> str:
 def asks(prompt: str, *, project: str = "Acme/App", work_id: str = "", **fields: object) -> str:
     """An open request with these words; its id."""
     run = f.started(f.five_steps(), work_id=work_id)
-    Run.objects.filter(pk=run.pk).update(project=Project.objects.get_or_create(name=project)[0])
+    of = Project.objects.get_or_create(name=project)[0]
+    Run.objects.filter(pk=run.pk).update(project=of)
     asked = FeedbackRequest.objects.filter(run=run)
-    asked.update(prompt=prompt, **fields)
+    asked.update(prompt=prompt, project=of, **fields)
     return asked.get().request_id
 
 
@@ -544,6 +545,26 @@ def test_no_page_of_the_inbox_reads_every_request(monkeypatch: pytest.MonkeyPatc
 
     assert list(read_whole(queries, "faber_feedback_feedbackrequest")) == []
     assert list(read_whole(queries, "faber_runs_run")) == []
+
+
+@pytest.mark.parametrize("name", ["acme/app-7", "acme/none"])
+def test_the_inbox_of_one_project_reads_only_that_project(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On SQLite; PostgreSQL chooses among the same indexes by what it knows of the rows."""
+    monkeypatch.setattr(open_requests, "MOST", 60)
+    f.answered(f.started(f.five_steps()), "approve")
+    filling.fill_up_to(3000, waiting_each=3)
+    rita = f.person("Rita", groups=frozenset({"reviewer"}))
+
+    with CaptureQueriesContext(connection) as queries:
+        open_requests.inbox(Filters(project=name), rita, EVERYTHING)
+
+    about = [query["sql"] for query in queries if f"'{name}'" in query["sql"]]
+    assert len(about) == (2 if name == "acme/app-7" else 1)  # the counts, then a page
+    for sql, index in zip(about, ["types_of_project", "requests_of_project"], strict=False):
+        assert f"INDEX {index}" in explained(sql)
+        assert "requests_by_" not in explained(sql)
 
 
 # What is kept of it

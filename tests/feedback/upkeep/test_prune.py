@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from feedback.audit.integrity import faults
-from feedback.models import WebhookDelivery, WebhookEndpoint
+from feedback.models import FeedbackRequest, WebhookDelivery, WebhookEndpoint
 from feedback.upkeep import nightly, parts, prune, snapshots
 from runs.changes.taking import REFS
 from runs.domain.values.actors import Role, Scope
@@ -225,6 +225,16 @@ def test_without_a_setting_no_run_is_pruned(old: Run, settings: Settings) -> Non
     settings.FABER_RETENTION_DAYS = 90
     nightly.clean_up()
     assert not StepOutput.objects.exists()
+
+
+def test_a_request_of_the_release_before_gets_its_project() -> None:
+    asked = f.pending(f.started(f.five_steps()))
+    FeedbackRequest.objects.update(project=None)
+
+    nightly.clean_up()
+
+    asked.refresh_from_db()
+    assert asked.project_id == asked.run.project_id
 
 
 def test_one_machine_of_all_cleans_up_once_a_day() -> None:
