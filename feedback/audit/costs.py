@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet, Sum
-from django.db.models.functions import TruncWeek
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
 
 from feedback.models import Inquiry
 from runs.accounts.membership import Sight
@@ -166,9 +165,11 @@ def _weeks(now: datetime, sight: Sight) -> list[WeekCost]:
     """The last weeks, those without a cost among them; each begins on Monday, in UTC."""
     last = _monday(now)
     mondays = [last - timedelta(weeks=number) for number in reversed(range(SHOWN_WEEKS))]
-    told = _told(sight, mondays[0])
-    known = _summed([rows.annotate(week=TruncWeek("ended", tzinfo=UTC)) for rows in told], "week")
-    return [WeekCost(monday.date(), _cost(known.get(monday, ()))) for monday in mondays]
+    # By bounds: Django's own week is a call of Python for every row of SQLite.
+    begun = [When(ended__gte=day, then=Value(at)) for at, day in reversed([*enumerate(mondays)])]
+    week = Case(*begun, output_field=IntegerField())
+    known = _summed([rows.annotate(week=week) for rows in _told(sight, mondays[0])], "week")
+    return [WeekCost(day.date(), _cost(known.get(at, ()))) for at, day in enumerate(mondays)]
 
 
 def _cost(sums: Iterable[Sequence[Any]]) -> Cost:

@@ -3,7 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from feedback.audit import costs
 from runs.accounts.membership import EVERYTHING, Sight
@@ -99,3 +101,10 @@ def test_the_page_shows_costs_and_says_when_there_are_none(admin_client: Client)
     assert "Export invoices" in page
     assert f"/runs/{run.run_id}/" in page
     assert 'aria-current="page">Costs' in page
+
+
+def test_weeks_are_told_apart_by_the_database_itself() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        shown()
+
+    assert not [query["sql"] for query in queries if "django_" in query["sql"]]
