@@ -11,7 +11,7 @@ WHERE project_id IS NULL
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0029_requests_of_project'),
+        ('faber_feedback', '0031_requests_of_project'),
     ]
 
     operations = [migrations.RunSQL(FILL, migrations.RunSQL.noop)]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0027_requests_by_age'),
+        ('faber_feedback', '0029_event_of_a_tool_call'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_feedback', '0028_tallies'),
+        ('faber_feedback', '0030_tallies'),
         ('faber_runs', '0034_no_attempts_by_outcome'),
     ]
 
