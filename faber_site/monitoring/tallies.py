@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.db.models import Max, Q, QuerySet
 
 from faber_site.monitoring.families import Durations, Sums, added
-from feedback.models import Tally
+from feedback.models import KeptTotal
 from runs.models import clock
 
 # Rows get their numbers before they can be seen, and no transaction takes this long.
@@ -30,7 +30,7 @@ class Counted:
     durations: Durations
 
     def sums(self) -> Sums:
-        known = Tally.objects.filter(name=self.name).first() or Tally(name=self.name)
+        known = KeptTotal.objects.filter(name=self.name).first() or KeptTotal(name=self.name)
         # Whoever cannot write now has read all the same; the next one counts on.
         with suppress(OperationalError):
             self._count_on(known)
@@ -38,18 +38,18 @@ class Counted:
         late = self._sums(self.rows.filter(pk__in=known.unfinished)) if known.unfinished else {}
         return added(_read(known.sums), further, late)
 
-    def _count_on(self, known: Tally) -> None:
+    def _count_on(self, known: KeptTotal) -> None:
         """Take what is over by now into the sums that are kept; `known` stays as it was read."""
         now = clock.now()
         if known.pk is None:
             first = {"seen": self._last(), "seen_at": now}
-            Tally.objects.get_or_create(name=self.name, defaults=first)
+            KeptTotal.objects.get_or_create(name=self.name, defaults=first)
         elif known.seen_at < now - WRITTEN:
             # Read before the sums: what ends in between is counted the next time, and not twice.
             open_rows = self._between(known).filter(self.is_open).order_by("pk")
             unfinished = list(open_rows.values_list("pk", flat=True))
             over = self._sums(self._between(known).exclude(pk__in=unfinished))
-            Tally.objects.filter(pk=known.pk, up_to=known.up_to, seen=known.seen).update(
+            KeptTotal.objects.filter(pk=known.pk, up_to=known.up_to, seen=known.seen).update(
                 up_to=known.seen,
                 unfinished=unfinished,
                 sums=_written(added(_read(known.sums), over)),
@@ -57,7 +57,7 @@ class Counted:
                 seen_at=now,
             )
 
-    def _between(self, known: Tally) -> QuerySet[Any]:
+    def _between(self, known: KeptTotal) -> QuerySet[Any]:
         fresh = Q(pk__gt=known.up_to, pk__lte=known.seen)
         return self.rows.filter(fresh | Q(pk__in=known.unfinished))
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Tally',
+            name='KeptTotal',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=40, unique=True)),
@@ -21,8 +21,5 @@ class Migration(migrations.Migration):
                 ('seen', models.BigIntegerField(default=0)),
                 ('seen_at', models.DateTimeField()),
             ],
-            options={
-                'verbose_name_plural': 'tallies',
-            },
         ),
     ]

@@ -7,7 +7,7 @@ from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSett
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
-from feedback.models.tallies import Tally
+from feedback.models.tallies import KeptTotal
 from feedback.models.tool_calls import RuleSwitch, RuleTrial, StandingRule, ToolCall
 from feedback.models.trackers import (
     CommentState,
@@ -31,6 +31,7 @@ __all__ = [
     "InboundComment",
     "InboundKind",
     "Inquiry",
+    "KeptTotal",
     "Listening",
     "Notice",
     "NoticeKind",
@@ -41,7 +42,6 @@ __all__ = [
     "RuleSwitch",
     "RuleTrial",
     "StandingRule",
-    "Tally",
     "ToolCall",
     "ViewedFile",
     "Webhook",

@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class Tally(models.Model):
+class KeptTotal(models.Model):
     """The sums over a table up to one of its rows, so that nobody reads all of it to count."""
 
     name = models.CharField(max_length=40, unique=True)
@@ -13,9 +13,6 @@ class Tally(models.Model):
     # The next row to count up to; what had begun when it was seen is written by now.
     seen = models.BigIntegerField(default=0)
     seen_at = models.DateTimeField()
-
-    class Meta:
-        verbose_name_plural = "tallies"
 
     def __str__(self) -> str:
         return self.name

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import Metric
 
 from bench.ground import filling
 from faber_site.monitoring import metrics, step_metrics, tallies
-from feedback.models import FeedbackResponse, Tally
+from feedback.models import FeedbackResponse, KeptTotal
 from feedback.upkeep import prune
 from runs.models import Run, StepAttempt, clock
 from tests import factories as f
@@ -39,17 +39,17 @@ def counted() -> dict[str, float]:
 
 def counted_anew() -> dict[str, float]:
     """The same, read from every row."""
-    kept = list(Tally.objects.all())
-    Tally.objects.all().delete()
+    kept = list(KeptTotal.objects.all())
+    KeptTotal.objects.all().delete()
     found = counted()
-    Tally.objects.all().delete()
-    Tally.objects.bulk_create(kept)
+    KeptTotal.objects.all().delete()
+    KeptTotal.objects.bulk_create(kept)
     return found
 
 
 def pass_time() -> None:
     """Until what was seen at the last scrape is counted for good."""
-    Tally.objects.update(seen_at=clock.now() - tallies.WRITTEN - timedelta(seconds=1))
+    KeptTotal.objects.update(seen_at=clock.now() - tallies.WRITTEN - timedelta(seconds=1))
 
 
 def scrape_and_wait() -> None:
@@ -68,7 +68,7 @@ def test_what_was_counted_is_not_read_again(decided: Run) -> None:
     assert list(read_whole(queries, "faber_runs_stepattempt")) == []
     assert list(read_whole(queries, "faber_feedback_feedbackresponse")) == []
     assert counted() == before == counted_anew()
-    steps = Tally.objects.get(name="steps")
+    steps = KeptTotal.objects.get(name="steps")
     assert steps.up_to == StepAttempt.objects.order_by("-pk")[0].pk
     assert not StepAttempt.objects.filter(pk__gt=steps.up_to).exists()
 
@@ -78,7 +78,7 @@ def test_a_step_that_ends_after_the_count_went_past_it_is_counted_once(decided: 
     scrape_and_wait()
     other = f.start(f.five_steps())
     scrape_and_wait()
-    assert run.attempts.get().pk in Tally.objects.get(name="steps").unfinished
+    assert run.attempts.get().pk in KeptTotal.objects.get(name="steps").unfinished
     before = counted()
 
     f.work(run)
@@ -88,7 +88,7 @@ def test_a_step_that_ends_after_the_count_went_past_it_is_counted_once(decided: 
     for _ in range(3):
         assert counted() == counted_anew()
         scrape_and_wait()
-    assert Tally.objects.get(name="steps").unfinished == []
+    assert KeptTotal.objects.get(name="steps").unfinished == []
 
 
 def test_an_answer_that_is_taken_back_after_it_was_counted_is_not_told(decided: Run) -> None:
@@ -106,7 +106,7 @@ def test_two_who_count_at_once_count_once(decided: Run, monkeypatch: pytest.Monk
     scrape_and_wait()
     count_on = tallies.Counted._count_on
 
-    def both(counted: tallies.Counted, known: Tally) -> None:
+    def both(counted: tallies.Counted, known: KeptTotal) -> None:
         count_on(counted, known)
         count_on(counted, known)
 
@@ -154,5 +154,5 @@ def test_a_step_that_ends_while_it_is_counted_is_counted_once(
     monkeypatch.setattr(tallies.Counted, "_sums", late)
     counted()
 
-    assert Tally.objects.get(name="steps").unfinished
+    assert KeptTotal.objects.get(name="steps").unfinished
     assert counted() == counted_anew()
