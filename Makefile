@@ -31,8 +31,8 @@ test: .venv/installed-dev
 	@sh tests/install_bubblewrap.sh
 	@sh tests/install_nginx.sh
 	@sh tests/install_brokers.sh
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
-	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 3 --dist loadgroup -m "database or postgres"
+	$(BIN)/python -m pytest -n 4 --dist loadgroup
+	FABER_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 4 --dist loadgroup -m "database or postgres"
 
 # The inner loop: no browser, no killed processes, no PostgreSQL, nothing that starts programs.
 quick: .venv/installed-dev

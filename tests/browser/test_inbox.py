@@ -24,10 +24,11 @@ PROMPTS = ("Review the plan", "It failed, what now?", "Which one of the three?")
 
 def asks(prompt: str, *, hours: int = 0, project: str = "Acme/App", **fields: object) -> Run:
     run = f.started(f.five_steps(), work_id="258")
-    Run.objects.filter(pk=run.pk).update(project=Project.objects.get_or_create(name=project)[0])
+    of, _ = Project.objects.get_or_create(name=project)
+    Run.objects.filter(pk=run.pk).update(project=of)
     moment = timezone.now() - timedelta(hours=hours)
     FeedbackRequest.objects.filter(run=run).update(
-        prompt=prompt, own_title=prompt, requested_at=moment, ranked_at=moment, **fields
+        project=of, prompt=prompt, own_title=prompt, requested_at=moment, ranked_at=moment, **fields
     )
     return run
 
