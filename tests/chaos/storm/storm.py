@@ -93,6 +93,8 @@ def blow(scene: Scene, plan: Plan, say: Say) -> Report:
     sampler = Sampler(scene)
     crowd.begin()
     sampler.start()
+    # A full disk at the very first start would leave nothing to do but wait for its key.
+    assert eventually(lambda: crowd.starts, within=GIVE_UP)
     struck = _strike(weather, plan, say)
     calm_since = time.monotonic()
     crowd.start_no_more()
