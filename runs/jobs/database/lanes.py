@@ -174,11 +174,11 @@ class Guard:
         self._bell.ring()
 
     def _add_worker(self, lane: Lane) -> None:
-        connections.close_all()  # nobody can share one
         seat = WorkerSeat(lane, self._bell)
         self._signs.be_of(lane)  # the fork takes it along
         process: Any = _forking.Process(target=_work, args=(seat,), name=lane.name)
         process.seat = seat
+        connections.close_all()  # nobody can share one, and to make a broker is to connect
         process.start()
         self._pool.append(process)
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from django_q.conf import Conf
 from django_q.models import Failure, OrmQ
@@ -80,6 +81,18 @@ def test_the_oldest_leave_when_more_than_a_few_have_waited_for_a_while(
 
     assert guard.leaving() == [True, False, False, False]
     assert guard.leaving().count(False) - 1 == SPARE
+
+
+def test_no_worker_shares_a_connection_with_its_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    signs = SimpleNamespace(be_of=lambda _lane: None)
+    at_the_fork: list[object] = []
+    forked = SimpleNamespace(start=lambda: at_the_fork.append(connection.connection))
+    monkeypatch.setattr(lanes._forking, "Process", lambda **_options: forked)
+    connection.ensure_connection()
+
+    lanes.Guard(cast("Any", signs))._add_worker(Lane.STEPS)
+
+    assert at_the_fork == [None]
 
 
 @pytest.fixture
