@@ -162,3 +162,6 @@ def _copy(source: Path, target: Path) -> None:
     """What is there, as far as it is an ordinary file; a step may have put anything there."""
     with suppress(FileNotFoundError), open_ordinary(source) as opened:
         target.write_bytes(opened.read())
+        # By its time git knows which files may have changed in the moment after they were added.
+        found = os.fstat(opened.fileno())
+        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))

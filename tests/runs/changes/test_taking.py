@@ -71,6 +71,16 @@ def test_what_is_committed_staged_changed_and_new_is_taken_and_what_is_ignored_i
     assert [commit.subject for commit in taken.commits] == ["Add a file"]
 
 
+def test_a_copied_index_is_as_old_as_the_index(repository: Repository, tmp_path: Path) -> None:
+    """Else git takes a file of the same size for unchanged that was written right after it."""
+    index, copied = repository.folder / ".git" / "index", tmp_path / "copied"
+    os.utime(index, ns=(1_000_000_007, 1_000_000_007))
+
+    aside._copy(index, copied)
+
+    assert copied.stat().st_mtime_ns == index.stat().st_mtime_ns
+
+
 def test_what_is_not_committed_is_a_commit_on_no_branch_that_is_kept(
     repository: Repository,
 ) -> None:
