@@ -108,8 +108,8 @@ class WorkerSeat:
     def _next(self) -> Any:
         while not self.may_leave.value and os.getppid() == self._guard:
             for number, signed in self._broker.dequeue() or ():
-                with contextlib.suppress(_Unreadable):
-                    return {**_read(signed), "cluster": self.lane.value, "ack_id": number}
+                if job := _read(signed):
+                    return {**job, "cluster": self.lane.value, "ack_id": number}
         self.close()
         return _STOP
 
@@ -117,16 +117,12 @@ class WorkerSeat:
         self._broker.close()
 
 
-class _Unreadable(Exception):
-    pass
-
-
-def _read(signed: str) -> dict[str, Any]:
+def _read(signed: str) -> dict[str, Any] | None:
     try:
         job: dict[str, Any] = SignedPackage.loads(signed)
-    except (TypeError, BadSignature) as error:
+    except (TypeError, BadSignature):
         logger.exception("a job cannot be read, and is left out")
-        raise _Unreadable from error
+        return None
     return job
 
 
