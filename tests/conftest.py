@@ -1,5 +1,8 @@
 """What every test may ask for."""
 
+import os
+import random
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,9 @@ pytest_plugins = ["tests.fake_agents.programs", "tests.fake_github", "tests.fake
 # A busy machine is slow at any moment: how long an example takes says nothing about the code.
 settings.register_profile("faber", deadline=None)
 settings.load_profile("faber")
+
+# A fork would draw what its parent draws, and both would make the same run.
+os.register_at_fork(after_in_child=partial(setattr, os, "urandom", os.urandom))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,3 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         database, group = (item.get_closest_marker(name) for name in ("django_db", "xdist_group"))
         if group and database and database.kwargs.get("transaction"):
             raise pytest.UsageError(f"{item.nodeid} empties every table; take it out of its group.")
+
+
+@pytest.fixture(autouse=True)
+def _ids_are_drawn_alike(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the same ids each time: by chance one could hold what the test looks for."""
+    monkeypatch.setattr(os, "urandom", random.Random(request.node.nodeid).randbytes)  # noqa: S311

@@ -129,15 +129,15 @@ def test_a_search_narrows_while_it_is_typed_and_stays_in_the_address(
     page.goto("/runs/")
     expect(page.locator(".run-row")).to_have_count(3)
 
-    page.get_by_label("Search", exact=True).press_sequentially("258")
+    page.get_by_label("Search", exact=True).press_sequentially("#258")
     expect(page.locator(".run-row")).to_have_count(1)
     expect(page.locator("#found")).to_have_text("1 run")
-    expect(page).to_have_url(f"{page.url.partition('/runs/')[0]}/runs/?q=258")
+    expect(page).to_have_url(f"{page.url.partition('/runs/')[0]}/runs/?q=%23258")
     expect(page.get_by_label("Search", exact=True)).to_be_focused()
 
     page.reload()
     expect(page.locator(".run-row")).to_have_count(1)
-    expect(page.get_by_label("Search", exact=True)).to_have_value("258")
+    expect(page.get_by_label("Search", exact=True)).to_have_value("#258")
     page.get_by_label("Search", exact=True).fill("")
     expect(page.locator(".run-row")).to_have_count(3)
     page.get_by_role("link", name="Completed").click()
