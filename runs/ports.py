@@ -21,7 +21,8 @@ class Asking:
     gate_key: str
     shown: Sequence[Artifact]
     after: StepAttempt | None
-    snapshot: CodeSnapshot | None = None  # what the run changed, where that is known
+    now: datetime
+    snapshot: CodeSnapshot | None = None  # what the run changed, where that is known; not written
 
 
 class PendingRequest(NamedTuple):
@@ -29,11 +30,21 @@ class PendingRequest(NamedTuple):
     due_at: datetime | None
 
 
-class Asker(Protocol):
-    """Called inside the transaction that parks a run, and able to refuse."""
+class NewRequest(Protocol):
+    """A question that is ready to be put to people."""
 
-    def open_request(self, run: Run, unit: Unit, question: Question, asking: Asking) -> str:
-        """Put a question to people and return the request's id."""
+    @property
+    def request_id(self) -> str: ...
+
+    def open(self) -> None:
+        """Put it to them, when its run is written and parks."""
+
+
+class Asker(Protocol):
+    """Called inside the transaction that changes a run, and able to refuse."""
+
+    def prepared(self, run: Run, unit: Unit, question: Question, asking: Asking) -> NewRequest:
+        """Make a request and write nothing; this may be before the transaction."""
 
     def approve_by_policy(self, request_id: str) -> None:
         """Answer a request that the workflow allows to be approved without a person."""

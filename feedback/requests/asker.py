@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from runs.domain.values.questions import Action, FeedbackType, Gate, Question, r
 from runs.domain.values.status import RequestStatus
 from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
-from runs.models import Run, StepAttempt, clock
+from runs.models import Artifact, Run, StepAttempt
 from runs.models.statements import Prepared, insert
 from runs.ports import Asking, PendingRequest
 
@@ -36,9 +37,31 @@ from runs.ports import Asking, PendingRequest
 WEIGHT_OF_A_STEP = timedelta(minutes=10)
 
 
-def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> str:
-    """Put a question to people, in the transaction that parks its run."""
-    now = clock.read_at(run)
+@dataclass(frozen=True, slots=True)
+class NewRequest:
+    """A request with what it shows, not written yet."""
+
+    request: FeedbackRequest
+    shown: Sequence[Artifact]
+
+    @property
+    def request_id(self) -> str:
+        return self.request.request_id
+
+    def open(self) -> None:
+        request = self.request
+        if request.snapshot:
+            insert(request.snapshot)
+            request.snapshot_id = request.snapshot.pk
+        insert(request)
+        if self.shown:
+            request.artifacts.set(self.shown)
+        recorded.question(request, self.shown)
+        announce.opened(request)
+
+
+def prepared(run: Run, unit: Unit, question: Question, asking: Asking) -> NewRequest:
+    now = asking.now
     made = _made_by(run, asking.after)
     reviewers = list(question.reviewers) or run.project.reviewers
     dealt_to = assigning.next_of(run, reviewers)
@@ -77,12 +100,7 @@ def open_request(run: Run, unit: Unit, question: Question, asking: Asking) -> st
         **policy.columns(question, run.project, now),
     )
     request.seal = seal_of(request, asking.shown, run.plan_hash)
-    insert(request)
-    if asking.shown:
-        request.artifacts.set(asking.shown)
-    recorded.question(request, asking.shown)
-    announce.opened(request)
-    return request.request_id
+    return NewRequest(request, asking.shown)
 
 
 _ASKED = Prepared(

@@ -22,7 +22,7 @@ from runs.engine import shown_files
 from runs.engine.change import locked
 from runs.engine.shown_files import AskedBefore, Differences, FileDifference, ShownFile
 from runs.models import Run, places
-from runs.models.statements import Prepared, update
+from runs.models.statements import Prepared, insert, update
 from runs.workspaces import recognising
 
 # Files that were sent from outside, or came with an import, were never in the run's folder here.
@@ -142,7 +142,9 @@ def _refresh(request_id: str, looked: Looked) -> str:
         request.refresh_from_db(fields=["status", "seal"])
         if request.status != RequestStatus.PENDING:
             return ""
-        request.run, request.snapshot = run, store.keep(run, looked.place, looked.taken)
+        shown = store.made(run, looked.place, looked.taken)
+        insert(shown)
+        request.run, request.snapshot = run, shown
         files = list(request.artifacts.defer("content"))
         request.seal = seal_of(request, files, run.plan_hash)
         request.save(update_fields=["snapshot", "seal"])

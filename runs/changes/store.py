@@ -38,10 +38,10 @@ def keep_parts(taken: Taken) -> None:
     CodePart.objects.bulk_create(missing, batch_size=_AT_ONCE, ignore_conflicts=True)
 
 
-def keep(run: Run, place: str, taken: Taken) -> CodeSnapshot:
-    """Write a snapshot down, in the transaction of the question that shows it."""
+def made(run: Run, place: str, taken: Taken) -> CodeSnapshot:
+    """A snapshot with its parts kept; it is written with the question that shows it."""
     keep_parts(taken)
-    return CodeSnapshot.objects.create(
+    return CodeSnapshot(
         run=run,
         place=place,
         previous_id=taken.previous,

@@ -21,7 +21,7 @@ from runs.jobs import log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, StepAttempt, clock
 from runs.models.statements import Prepared, insert, succeed, update
-from runs.ports import Asking, asker
+from runs.ports import Asking, NewRequest, asker
 from runs.telemetry import telling
 
 PLAN_CHANGED = (
@@ -74,7 +74,8 @@ class Change:
         self._changes: Mapping[str, object] = {}
         self._finished: tuple[StepAttempt, Mapping[str, object]] | None = None
         self._following: StepAttempt | None = None
-        self._policy_request = ""
+        self._request: NewRequest | None = None
+        self._is_by_policy = False
         self._queued = False
 
     @property
@@ -161,6 +162,8 @@ class Change:
             raise OnHold
         is_first = self.run._state.adding or self._known
         changed = self._write_run_first() if is_first else self._write_locked()
+        if self._request:
+            self._request.open()
         if self._queued:
             queue.enqueue(Job.ADVANCE_RUN, self.run.pk)
         if "status" in changed and self.run.state.is_stopped:
@@ -175,8 +178,8 @@ class Change:
             asker().run_moved(self.run)
         if self._names_new_pull():
             asker().pull_opened(self.run)
-        if self._policy_request:
-            asker().approve_by_policy(self._policy_request)
+        if self._request and self._is_by_policy:
+            asker().approve_by_policy(self._request.request_id)
 
     def _names_new_pull(self) -> bool:
         before, now = (self._before["artifacts"], self.run.artifacts)
@@ -248,7 +251,9 @@ class Change:
             setattr(self.run, name, self._before[name])
         if self.run.state is not RunStatus.FAILED:
             self._move_to(RunStatus.IN_PROGRESS)
-        self._queued, self._policy_request = False, ""
+        if self._request:
+            self._request.open()  # the history tells of it
+        self._queued, self._request = False, None
         asker().withdraw(self.run, why)
         self._close_attempts(why)
         if self._following:
@@ -304,7 +309,7 @@ class Change:
         question = unshown.told(question, self.run, made_here)
         looked = self._looked_at(looking.place_of(unit, question))
         question = looking.told(question, looked)
-        request_id = asker().open_request(
+        self._request = asker().prepared(
             self.run,
             unit,
             question,
@@ -312,12 +317,13 @@ class Change:
                 gate_key=move.gate_key,
                 shown=shown,
                 after=made_here,
-                snapshot=store.keep(self.run, looked.place, looked.taken) if looked.taken else None,
+                now=self.now,
+                snapshot=store.made(self.run, looked.place, looked.taken) if looked.taken else None,
             ),
         )
-        self.record(*event_texts.asked(question, unit, request_id, _executed(made_here)))
-        if move.by_policy:
-            self._policy_request = request_id
+        self._is_by_policy = move.by_policy
+        told = event_texts.asked(question, unit, self._request.request_id, _executed(made_here))
+        self.record(*told)
 
     def _looked_at(self, place: str) -> Looked:
         """What was seen before the lock, as mostly; a question nobody foresaw is rare."""

@@ -61,7 +61,11 @@ def held_by(worker: str, run_pk: int, *, since: float) -> Claim | None:
 
 
 def _sign_for(run_pk: int, worker: str) -> bool:
-    """One conditional update decides who gets a step that was handed out."""
+    """One conditional update decides who gets a step that was handed out.
+
+    It does not wait for the disk: whatever a step can do begins behind a write that does, of the
+    package that it is told.
+    """
     now = clock.noted()
     waiting = {"run": run_pk, "status": StepAttempt.Status.QUEUED, "is_remote": False}
     taken = {
@@ -70,7 +74,7 @@ def _sign_for(run_pk: int, worker: str) -> bool:
         "started_at": now,
         "lease_until": lease_end(now),
     }
-    return bool(update(StepAttempt, waiting, taken))
+    return bool(update(StepAttempt, waiting, taken, waits=False))
 
 
 def holds_plan(attempt: StepAttempt) -> bool:

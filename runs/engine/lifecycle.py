@@ -174,7 +174,7 @@ def put_on_record(
 
 
 def _foreseen(held: Claim, what: Settlement) -> Decision | None:
-    """What is decided, if that is the next step and all it takes is known to this worker."""
+    """What is decided, if all it takes is known to this worker."""
     outcome = what.outcome
     is_known = held.known and time.monotonic() - held.since < KNOWN_SECONDS
     is_more = what.found or what.asks or outcome.stdout or outcome.stderr or outcome.usage
@@ -183,16 +183,25 @@ def _foreseen(held: Claim, what: Settlement) -> Decision | None:
     run = held.run
     facts = replace(run.facts, overspent=counting.exhausted(run, held.unit))
     decision = _after(run.frozen_plan, held.attempt, outcome, None, facts)
-    move = decision.move
-    is_next = isinstance(move, planner.Execute) and move.action == "continue"
-    return decision if is_next else None
+    return decision if _takes_no_look(decision.move, run) else None
+
+
+def _takes_no_look(move: planner.Move, run: Run) -> bool:
+    """Whether a move can be made of what is known: nobody else has a say in it."""
+    match move:
+        case planner.Execute():
+            return move.action == "continue"
+        case planner.Ask():
+            return not move.by_policy and not run.project.assign
+        case _:
+            return isinstance(move, planner.Complete)
 
 
 def _go_on(held: Claim, what: Settlement, decision: Decision, brief: Brief | None) -> Claim | None:
     """The same for a run that is written as it is known here, unless it is not that any more."""
     since, run = time.monotonic(), copy(held.run)
     change, after = Change(run, known=held.known), run.last_event_hash
-    change.worker = held.attempt.worker
+    change.worker, change.looked = held.attempt.worker, what.looked
     _finish(change, held, what)
     following = change.apply(decision)
     run.warnings_total += len(what.outcome.result.warnings)

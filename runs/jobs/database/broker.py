@@ -3,8 +3,6 @@
 import logging
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from django.db import InterfaceError, OperationalError, connections
@@ -121,14 +119,16 @@ class WokenBroker(ORM):  # type: ignore[misc]  # django-q2 has no types
             return self._take_at_once(first, second, own)
         # A write takes the only lock of SQLite even when nothing waits, so look first.
         while row := _WAITING.first(first, second, own, timezone.now()):
-            with _not_waiting_for_the_disk():
-                if row.key == own:
-                    is_ours = update(OrmQ, _same(row), {"lock": self.timeout(row)}, using=Conf.ORM)
-                else:
-                    is_ours = delete(OrmQ, _same(row), using=Conf.ORM)
-            if is_ours:
+            if self._is_taken(row, is_beat=row.key == own):
                 return [(row.pk if row.key == own else NOTHING, row.payload)]
         return []
+
+    def _is_taken(self, row: OrmQ, *, is_beat: bool) -> bool:
+        same = {"id": row.pk, "lock": row.lock}  # unless somebody else was quicker
+        if is_beat:
+            hidden = {"lock": self.timeout(row)}
+            return bool(update(OrmQ, same, hidden, using=Conf.ORM, waits=False))
+        return bool(delete(OrmQ, same, using=Conf.ORM, waits=False))
 
     def _queues(self) -> tuple[str, str, str]:
         lane = Lane(self.list_key)
@@ -167,19 +167,3 @@ class LaterBroker(WokenBroker):
         row = rows.jobs().create(key=self.list_key, payload=task, lock=self._moment)
         number: int = row.pk
         return number
-
-
-def _same(row: OrmQ) -> dict[str, object]:
-    """Unless somebody else was quicker."""
-    return {"id": row.pk, "lock": row.lock}
-
-
-@contextmanager
-def _not_waiting_for_the_disk() -> Iterator[None]:
-    """As on PostgreSQL; what else this process writes is on the disk when it is committed."""
-    with connections[Conf.ORM].cursor() as cursor:
-        cursor.execute("PRAGMA synchronous=NORMAL")
-        try:
-            yield
-        finally:
-            cursor.execute("PRAGMA synchronous=FULL")

@@ -242,7 +242,7 @@ def test_a_crash_while_asking_again_leaves_the_answer_to_be_applied_later(
     held = f.answer(run, "approve")
     spec.write_text("# Another spec\n")
     with monkeypatch.context() as broken:
-        broken.setattr(asker, "open_request", _crash)
+        broken.setattr(asker, "prepared", _crash)
         with pytest.raises(RuntimeError):
             answers.take_effect(held.pk)
     assert Artifact.objects.filter(run=run).count() == 1

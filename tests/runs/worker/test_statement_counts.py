@@ -25,6 +25,7 @@ from tests import factories as f
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
+_OF_A_RUN = 'SELECT "faber_runs_run"'
 _CONTROL = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
 
 
@@ -88,6 +89,21 @@ def test_a_step_that_follows_a_step_takes_four_statements_and_one_commit(
     few, more = worked(steps(3), monkeypatch), worked(steps(4), monkeypatch)
 
     assert more - few == (4, 1), "\n".join(more.statements)
+
+
+def test_whoever_knows_a_run_asks_and_ends_it_without_reading_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = f.start(f.five_steps())
+    with counted(monkeypatch) as asking:
+        advance.drive(engine.claim(run.pk, "a worker"))
+    respond(f.pending(run).request_id, "approve", actor=f.person(source=Source.API))
+    with counted(monkeypatch) as ending:
+        advance.drive(engine.claim(run.pk, "another worker"))
+
+    assert f.fresh(run).status == "completed"
+    for found in (asking, ending):
+        assert [sql for sql in found.statements if sql.startswith(_OF_A_RUN)] == []
 
 
 def test_a_start_takes_six_statements_and_one_commit(monkeypatch: pytest.MonkeyPatch) -> None:

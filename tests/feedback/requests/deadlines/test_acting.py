@@ -152,6 +152,7 @@ def test_business_hours_hold_a_reminder_back(
     begin = datetime.fromisoformat(friday).replace(tzinfo=UTC)
     then = datetime.fromisoformat(monday).replace(tzinfo=UTC)
     monkeypatch.setattr("runs.models.clock.read_at", lambda _row: begin)
+    monkeypatch.setattr("runs.models.clock.noted", lambda: begin)
     asked(remind="1h")
 
     for moment, reminders in ((then - timedelta(minutes=1), 0), (then + timedelta(seconds=1), 1)):

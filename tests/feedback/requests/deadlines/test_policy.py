@@ -75,6 +75,7 @@ def test_business_hours_count_in_the_zone_of_the_project(monkeypatch: pytest.Mon
     friday = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)  # half past four in Berlin
     monkeypatch.setattr("runs.models.clock.now", lambda: friday)
     monkeypatch.setattr("runs.models.clock.read_at", lambda _row: friday)
+    monkeypatch.setattr("runs.models.clock.noted", lambda: friday)
 
     assert asked({"due": "1h"}).due_at == datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
 
