@@ -35,6 +35,7 @@ def load(*, for_site: bool, for_cluster: bool) -> None:
 def load_application() -> None:
     """Once the static files are there: it lists them."""
     import_module("faber_site.wsgi")
+    memory.keep_what_is_loaded()
 
 
 def site(listener: int) -> Child:
