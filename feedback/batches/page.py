@@ -58,7 +58,7 @@ class BatchDesk:
     cards: Sequence[Card]
     counts: Counts
     version: str
-    lacks_worker: bool
+    why_nothing_runs: str
     results: Sequence[RowResult]
     more: int  # open ones that are shown when these are answered
 
@@ -153,7 +153,7 @@ def _desk(
         cards=cards,
         counts=counts,
         version=version,
-        lacks_worker=not counts.all_stopped and not heartbeat.worker_is_alive(),
+        why_nothing_runs="" if counts.all_stopped else heartbeat.why_nothing_runs(),
         results=results,
         more=more,
     )

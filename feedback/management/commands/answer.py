@@ -46,9 +46,7 @@ class Command(FaberCommand):
             self.say(waits_for_sync(request.run))
         elif again := asked_again(request):
             self.say(again)
-        elif response.decides and not heartbeat.worker_is_alive():
-            self.say(
-                f"No worker is running. Resume here with `faber resume {request.run.short_id}`."
-            )
+        elif response.decides and (why := heartbeat.why_nothing_runs()):
+            self.say(f"{why} Or resume here with `faber resume {request.run.short_id}`.")
         chosen = f"{one_line(response.response)} by {response.who}"
         return Reply(document=request_shape(request), text=f"{request.request_id}: {chosen}")

@@ -41,7 +41,7 @@ class LiveProgress:
     printed: str  # the last lines so far
     asks: Mapping[str, object] | None  # the decision the run waits for
     version: str
-    lacks_worker: bool
+    why_nothing_runs: str  # although the step is for a worker
 
     @property
     def waits_outside(self) -> bool:
@@ -176,7 +176,7 @@ def _progress(
         printed=live_output.tail(attempt) if attempt else "",
         asks=asks,
         version=_version_of(run, attempt, asks["request_id"] if asks else ""),
-        lacks_worker=_is_for_a_worker(attempt) and not heartbeat.worker_is_alive(),
+        why_nothing_runs=heartbeat.why_nothing_runs() if _is_for_a_worker(attempt) else "",
     )
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from feedback.batches import aggregate
 from feedback.batches import page as batch_desk
@@ -19,6 +20,7 @@ from runs.accounts import users
 from runs.domain.values.actors import Role
 from runs.models import Batch, Run
 from tests import batches as b
+from tests import brokers
 from tests import factories as f
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,19 @@ def test_rows_lead_with_the_titles_of_their_runs(client: Client, batch: Batch) -
 
     assert re.search(r'class="row-link"[^>]*>Export invoices<', page)
     assert f.pending(run).prompt in page
+
+
+def test_a_batch_that_stands_still_says_what_is_missing(
+    client: Client, batch: Batch, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b.going(batch, "130")
+
+    assert "No worker is running." in client.get(address(batch)).content.decode()
+    brokers.use_none(settings, monkeypatch)
+    page = client.get(address(batch)).content.decode()
+
+    assert "The broker of the job queue is out of reach." in page
+    assert "No worker is running." not in page
 
 
 def address(batch: Batch, more: str = "") -> str:

@@ -8,6 +8,7 @@ from pytest_django.fixtures import Settings
 from feedback.models import FeedbackResponse
 from runs.models import Run
 from runs.terminal.identity import cli_actor
+from tests import brokers
 from tests import factories as f
 from tests.commands import faber
 
@@ -106,6 +107,19 @@ def test_an_answer_may_be_an_option_its_number_or_an_alias(run: Run, response: s
 def test_without_a_worker_the_answer_says_who_could_go_on(run: Run) -> None:
     answer = faber("answer", f.pending(run).request_id, "approve")
 
+    assert "No worker is running." in answer.err
+    assert f"`faber resume {run.short_id}`" in answer.err
+
+
+def test_without_a_broker_the_answer_says_that_it_waits_for_it(
+    run: Run, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brokers.use_none(settings, monkeypatch)
+
+    answer = faber("answer", f.pending(run).request_id, "approve")
+
+    assert "The broker of the job queue is out of reach." in answer.err
+    assert "No worker" not in answer.err
     assert f"`faber resume {run.short_id}`" in answer.err
 
 

@@ -22,8 +22,8 @@ from runs.models import Event, Run, StepAttempt, StepOutput
 from runs.models.live_output import LiveOutput
 from runs.pages.lists import listing
 from runs.pages.run import event_log, output, page
+from tests import brokers, workers
 from tests import factories as f
-from tests import workers
 
 pytestmark = pytest.mark.django_db
 
@@ -282,6 +282,20 @@ def test_a_run_nobody_takes_up_says_what_is_missing(client: Client) -> None:
     assert "No worker is running" in text(client.get(address(run)))
     workers.report()
     assert "No worker is running" not in text(client.get(address(run)))
+
+
+@pytest.mark.usefixtures("reviewer")
+@pytest.mark.parametrize("fragment", [{}, {"HX-Request": "true", "HX-Target": "progress"}])
+def test_a_run_whose_job_no_broker_takes_says_so(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, fragment: dict[str, str]
+) -> None:
+    run = f.start(f.five_steps())
+    brokers.use_none(settings, monkeypatch)
+
+    shown = text(client.get(address(run), headers=fragment))
+
+    assert "The broker of the job queue is out of reach." in shown
+    assert "No worker is running" not in shown
 
 
 @pytest.mark.usefixtures("reviewer")
