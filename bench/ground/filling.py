@@ -10,10 +10,18 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from feedback.models import FeedbackRequest, FeedbackResponse
-from runs.models import Event, Project, Run, StepAttempt
+from feedback.models import (
+    Announcement,
+    Delivery,
+    FeedbackRequest,
+    FeedbackResponse,
+    Notice,
+    WebhookDelivery,
+)
+from runs.models import AuditEntry, Event, Project, Run, StepAttempt
 
 WAITING_EACH = 20  # one run in so many waits for an answer
+DUE_EACH = 5  # one request in so many has a date it is due
 PROJECTS = 40
 BATCH = 10_000
 
@@ -39,7 +47,7 @@ def fill_up_to(wanted: int, *, waiting_each: int = WAITING_EACH) -> None:
     original = Run.objects.filter(status="completed").order_by("pk").first()
     if original is None:
         raise LookupError("there is no completed run to copy")
-    _know_md5()
+    _make_ready()
     there = Run.objects.count()
     for first in range(there, wanted, BATCH):
         _copy(original, range(first, min(first + BATCH, wanted)), wanted, waiting_each)
@@ -68,6 +76,7 @@ def _copy(original: Run, numbers: range, wanted: int, waiting_each: int) -> None
             "started_by": "'user-' || (n.i % 60)",
             "status": f"CASE WHEN {waits} THEN 'awaiting_feedback' ELSE 'completed' END",
             "created_at": _MOMENT[connection.vendor].format("created_at", wanted),
+            "cost_usd": f"o.cost_usd * {_dearer('n.i')}",
         },
         f"FROM {_table(Run)} o CROSS JOIN n"
         " JOIN (SELECT i, md5(CAST(i AS varchar(20))) AS hex FROM n) h ON h.i = n.i"
@@ -77,11 +86,19 @@ def _copy(original: Run, numbers: range, wanted: int, waiting_each: int) -> None
         [original.pk],
         numbers,
     )
-    moments = {"queued_at": "r.created_at", "finished_at": "r.created_at"}
+    moments = dict.fromkeys(("queued_at", "started_at", "finished_at"), "r.created_at")
+    cost = {"cost_usd": f"o.cost_usd * {_dearer('CAST(r.work_id AS integer)')}"}
     for model in (StepAttempt, Event):
         source = _OF_RUN.format(_table(model), _table(Run))
-        _insert(model, {"run_id": "r.id", **moments}, source, [original.pk, newest])
+        _insert(model, {"run_id": "r.id", **moments, **cost}, source, [original.pk, newest])
     _copy_decision(original, newest)
+    _copy_record(original, newest)
+    _copy_sent(original, newest)
+
+
+def _dearer(number: str) -> str:
+    """Some cost much, most little."""
+    return f"(1 + {number} % 97) / 50.0"
 
 
 def _one_of(words: str, step: int) -> str:
@@ -101,6 +118,8 @@ def _copy_decision(original: Run, newest: int) -> None:
             "status": "CASE r.status WHEN 'completed' THEN 'answered' ELSE 'pending' END",
             "requested_at": "r.created_at",
             "ranked_at": "r.created_at",
+            "closed_at": "CASE r.status WHEN 'completed' THEN r.created_at END",
+            "due_at": f"CASE WHEN r.id % {DUE_EACH} = 0 THEN r.created_at END",
         },
         _OF_RUN.format(_table(FeedbackRequest), _table(Run)),
         [original.pk, newest],
@@ -114,6 +133,65 @@ def _copy_decision(original: Run, newest: int) -> None:
     )
 
 
+def _copy_record(original: Run, newest: int) -> None:
+    """The lines of the audit: of these nobody verifies the links."""
+    _insert(
+        AuditEntry,
+        {
+            "number": "1000 * r.id + o.id",
+            "run_id": "r.run_id",
+            "request_id": "CASE o.request_id WHEN '' THEN '' ELSE 'fr-20260101-' || r.id END",
+            "at": "r.created_at",
+            "subject": "CASE o.subject WHEN '' THEN '' ELSE 'response of ' || r.id END",
+        },
+        f"FROM {_table(AuditEntry)} o CROSS JOIN {_table(Run)} r"
+        " WHERE o.run_id = %s AND r.id > %s"
+        " AND (r.status = 'completed' OR o.kind IN ('run', 'question')) ORDER BY r.id, o.id",
+        [original.run_id, newest],
+    )
+
+
+def _copy_sent(original: Run, newest: int) -> None:
+    """What was sent about it, if anything was: notices, deliveries to webhooks, comments."""
+    asked = FeedbackRequest.objects.get(run=original)
+    of_request = (
+        f"FROM {{}} o CROSS JOIN {_table(FeedbackRequest)} q WHERE o.{{}} = %s AND q.run_id > %s"
+        " ORDER BY q.id, o.id"
+    )
+    sent = {"created_at": "q.requested_at", "request_id": "q.id"}
+    copies: tuple[tuple[type[models.Model], str, object, dict[str, str]], ...] = (
+        (
+            Announcement,
+            "request_id",
+            asked.pk,
+            {"about": "q.request_id", "project_id": "q.project_id"},
+        ),
+        (Delivery, "request_id", asked.pk, {"mark": "o.mark || q.id", "run_id": "q.run_id"}),
+        (
+            WebhookDelivery,
+            "subject",
+            asked.request_id,
+            {
+                "delivery_id": "o.delivery_id || q.id",
+                "event_key": "o.event_key || q.id",
+                "subject": "q.request_id",
+            },
+        ),
+    )
+    for model, column, value, changed in copies:
+        source = of_request.format(_table(model), column)
+        _insert(model, {**sent, **changed}, source, [value, newest])
+    _insert(
+        Notice,
+        {"announcement_id": "a.id", "created_at": "a.created_at"},
+        f"FROM {_table(Notice)} o CROSS JOIN {_table(Announcement)} a"
+        f" JOIN {_table(FeedbackRequest)} q ON q.id = a.request_id"
+        f" WHERE o.announcement_id IN (SELECT id FROM {_table(Announcement)} WHERE request_id = %s)"
+        " AND q.run_id > %s ORDER BY a.id, o.id",
+        [asked.pk, newest],
+    )
+
+
 def _insert(
     model: type[models.Model],
     changed: Mapping[str, str],
@@ -122,8 +200,9 @@ def _insert(
     numbers: range = range(1),
 ) -> None:
     columns = [str(field.column) for field in model._meta.concrete_fields if not field.primary_key]
-    chosen = ", ".join(changed.get(column, f"o.{column}").replace("%", "%%") for column in columns)
-    names = ", ".join(columns)
+    given = (changed.get(column, f'o."{column}"') for column in columns)
+    chosen = ", ".join(value.replace("%", "%%") for value in given)
+    names = ", ".join(f'"{column}"' for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {_table(model)} ({names}) "
@@ -138,13 +217,15 @@ def _table(model: type[models.Model]) -> str:
     return model._meta.db_table
 
 
-def _know_md5() -> None:
-    """PostgreSQL has it; and the projects that the runs are of."""
+def _make_ready() -> None:
+    """SQLite with what PostgreSQL has; and the projects that the runs are of."""
     if connection.vendor == "sqlite":
         connection.ensure_connection()
         connection.connection.create_function(
             "md5", 1, lambda text: hashlib.md5(str(text).encode()).hexdigest(), deterministic=True
         )
+        # Indexes of random ids are written all over: with little memory each row would be read in.
+        connection.connection.execute("PRAGMA cache_size = -1000000")
     for number in range(PROJECTS):
         Project.objects.get_or_create(name=f"acme/app-{number}")
 
