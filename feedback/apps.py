@@ -5,3 +5,9 @@ class FeedbackConfig(AppConfig):
     name = "feedback"
     label = "faber_feedback"
     verbose_name = "Feedback"
+
+    def ready(self) -> None:
+        from feedback.search.index import ANSWERS, QUESTIONS  # noqa: PLC0415  models are loaded by now
+
+        QUESTIONS.listen(self)
+        ANSWERS.listen(self)

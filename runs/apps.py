@@ -9,8 +9,8 @@ class RunsConfig(AppConfig):
     def ready(self) -> None:
         from runs.accounts import sessions  # noqa: PLC0415  models are loaded by now
         from runs.chain import sign_ins  # noqa: PLC0415
-        from runs.search import index  # noqa: PLC0415
+        from runs.search.index import RUNS  # noqa: PLC0415
 
         sessions.listen()
         sign_ins.listen()
-        index.listen(self)
+        RUNS.listen(self)

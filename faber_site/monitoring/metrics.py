@@ -4,10 +4,11 @@ import platform
 from collections.abc import Iterable
 from datetime import timedelta
 from importlib.metadata import version
+from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -35,8 +36,10 @@ from feedback.models import (
     Outgoing,
     WebhookDelivery,
 )
+from feedback.totals import kept
 from feedback.upkeep import disk
 from runs.accounts import tokens
+from runs.accounts.membership import EVERYTHING
 from runs.api.auth import identify
 from runs.api.errors import refusal
 from runs.domain.values.errors import FaberError
@@ -44,7 +47,7 @@ from runs.domain.values.questions import FeedbackType
 from runs.domain.values.status import RequestStatus, RunStatus
 from runs.jobs import heartbeat
 from runs.jobs.table import Lane
-from runs.models import Run, StepAttempt, WorkerBeat
+from runs.models import Project, Run, StepAttempt, WorkerBeat
 
 _LANES = {lane.name.lower(): lane for lane in Lane}
 # How long decisions take is told in these steps; people answer within minutes, or next week.
@@ -75,18 +78,17 @@ class FromDatabase(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield _build()
-        yield by_label(
-            "faber_runs", "Runs by status.", "status", list(RunStatus), _counted(Run, "status")
-        )
+        yield by_label("faber_runs", "Runs by status.", "status", list(RunStatus), _runs())
+        waiting = _counted(FeedbackRequest, "type", status=RequestStatus.PENDING)
         yield by_label(
             "faber_open_requests",
             "Requests that wait for an answer, by type.",
             "type",
             list(FeedbackType),
-            _counted(FeedbackRequest, "type", status=RequestStatus.PENDING),
+            waiting,
         )
         yield _oldest_request()
-        yield _by_age()
+        yield _by_age(sum(waiting.values()))
         yield _decision_latency()
         yield by_label(
             "faber_open_steps",
@@ -126,6 +128,13 @@ def _counted(model: type, field: str, **which: object) -> dict[str, int]:
     return dict(rows.order_by().values_list(field).annotate(Count("pk")))
 
 
+def _runs() -> dict[str, int]:
+    """Most runs are completed: those are not counted, but what the others leave."""
+    done = RunStatus.COMPLETED
+    others = _counted(Run, "status", status__in=[each for each in RunStatus if each != done])
+    return {**others, done: kept.RUNS.count() - sum(others.values())}
+
+
 def _oldest_request() -> Metric:
     waiting = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
     oldest = waiting.aggregate(oldest=Min("requested_at"))["oldest"]
@@ -133,16 +142,14 @@ def _oldest_request() -> Metric:
     return gauge("faber_oldest_open_request_seconds", "Age of the oldest open request.", age)
 
 
-def _by_age() -> Metric:
-    """How many have waited longer than an hour, a day and a week."""
+def _by_age(total: int) -> Metric:
+    """How many have waited longer than an hour, a day and a week: all but the newer ones."""
     waiting = FeedbackRequest.objects.filter(status=RequestStatus.PENDING)
     now = timezone.now()
-    found = waiting.aggregate(
-        **{
-            str(int(age.total_seconds())): Count("pk", filter=Q(requested_at__lt=now - age))
-            for age in _AGES
-        }
-    )
+    found = {
+        str(int(age.total_seconds())): total - waiting.filter(requested_at__gte=now - age).count()
+        for age in _AGES
+    }
     told = "Requests that have waited longer than so many seconds."
     return by_label("faber_open_requests_older", told, "seconds", found, found)
 
@@ -159,20 +166,19 @@ def _decision_latency() -> Metric:
 
 
 def _costs() -> Iterable[Metric]:
-    """What agents cost, by project: sums over an index that holds nothing else."""
-    told = Q(cost_usd__isnull=False) | Q(output_tokens__isnull=False)
-    sums = [Sum(name, default=0) for name in ("cost_usd", "input_tokens", "output_tokens")]
     dollars = CounterMetricFamily(
         "faber_agent_cost_usd", "What agents report to have cost.", labels=["project"]
     )
     tokens = CounterMetricFamily(
         "faber_agent_tokens", "Tokens that agents report.", labels=["project", "direction"]
     )
-    rows = Run.objects.filter(told).order_by("project__name").values_list("project__name")
-    for project, cost, read, written in rows.annotate(*sums):
-        dollars.add_metric([project], cost)
-        tokens.add_metric([project, "input"], read)
-        tokens.add_metric([project, "output"], written)
+    spent = kept.STEPS.by_project(EVERYTHING, None)
+    for pk, project in (
+        Project.objects.filter(pk__in=spent).order_by("name").values_list("pk", "name")
+    ):
+        dollars.add_metric([project], spent[pk].usd)
+        tokens.add_metric([project, "input"], spent[pk].tokens_in)
+        tokens.add_metric([project, "output"], spent[pk].tokens_out)
     yield dollars
     yield tokens
 
@@ -190,12 +196,10 @@ def _beats() -> Metric:
 
 
 def _deliveries() -> Metric:
-    due = Q(is_due=True)
-    found = Delivery.objects.aggregate(
-        done=Count("pk", filter=~due),
-        waiting=Count("pk", filter=due & Q(attempts=0)),
-        failing=Count("pk", filter=due & Q(attempts__gt=0)),
+    found = Delivery.objects.filter(is_due=True).aggregate(
+        waiting=Count("pk", filter=Q(attempts=0)), failing=Count("pk", filter=Q(attempts__gt=0))
     )
+    found = {"done": kept.DELIVERIES.count() - sum(found.values()), **found}
     return by_label("faber_deliveries", "Comments on issues, by state.", "state", found, found)
 
 
@@ -212,22 +216,26 @@ def _disk() -> Metric:
 
 
 def _by_state(name: str, told: str, model: type[Outgoing]) -> Metric:
+    """What is over is removed after a while, so that the whole of it is never much."""
+    rows: QuerySet[Any] = model._default_manager.all()
+    undone = rows.filter(delivered_at=None)
     due = Q(is_due=True)
-    found = model._default_manager.aggregate(
-        done=Count("pk", filter=Q(delivered_at__isnull=False)),
+    found = undone.aggregate(
         waiting=Count("pk", filter=due & Q(attempts=0)),
         failing=Count("pk", filter=due & Q(attempts__gt=0)),
-        given_up=Count("pk", filter=~due & Q(delivered_at=None) & ~Q(last_error="")),
+        given_up=Count("pk", filter=~due & ~Q(last_error="")),
     )
+    found = {"done": rows.count() - undone.count(), **found}
     return by_label(name, told, "state", found, found)
 
 
 def _notices() -> Metric:
     due, failed = Q(is_due=True), ~Q(last_error="")
-    found = Notice.objects.aggregate(
-        sent=Count("pk", filter=Q(sent_at__isnull=False)),
+    unsent = Notice.objects.filter(sent_at=None)
+    found = unsent.aggregate(
         waiting=Count("pk", filter=due & ~failed),
         failing=Count("pk", filter=due & failed),
-        given_up=Count("pk", filter=~due & failed & Q(sent_at=None)),
+        given_up=Count("pk", filter=~due & failed),
     )
+    found = {"sent": kept.NOTICES.count() - unsent.count(), **found}
     return by_label("faber_notices", "Notices to people, by state.", "state", found, found)

@@ -1,28 +1,25 @@
 """What agents cost: by week, by project, and which runs cost most."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
+from django.db.models import Sum
 
 from feedback.models import Inquiry
+from feedback.totals.daily import Sums
+from feedback.totals.kept import INQUIRIES, STEPS
 from runs.accounts.membership import Sight
 from runs.domain.responses import usage
-from runs.models import Run, StepAttempt
+from runs.models import Project, Run
 
 SHOWN_WEEKS = 12
 PROJECTS = 20
 RUNS = 10
-
-_TOLD = Q(cost_usd__isnull=False) | Q(output_tokens__isnull=False)
-_SUMS = (
-    Sum("cost_usd", default=0.0),
-    Sum("input_tokens", default=0),
-    Sum("output_tokens", default=0),
-)
+# Among so many that cost most ever there are mostly some of any period.
+LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +31,8 @@ class Cost:
     tokens_out: int = 0
 
     @classmethod
-    def of(cls, usd: float, tokens_in: int, tokens_out: int) -> "Cost":
-        return cls(usd=usd, tokens_in=tokens_in, tokens_out=tokens_out)
+    def of(cls, sums: Sums) -> "Cost":
+        return cls(usd=sums.usd, tokens_in=sums.tokens_in, tokens_out=sums.tokens_out)
 
     @classmethod
     def summed(cls, costs: Iterable["Cost"]) -> "Cost":
@@ -94,88 +91,88 @@ class Costs:
         return not self.total.usd and not self.total.tokens
 
 
-def costs(*, since: datetime | None, now: datetime, sight: Sight) -> Costs:
-    """Of all that agents ended since then; the weeks are always the last ones."""
-    told = _told(sight, since)
-    projects = _projects(told, _told(sight, _monday(now)))
+def costs(*, since: date | None, now: datetime, sight: Sight) -> Costs:
+    """Of all that agents ended from that day on; the weeks are always the last ones."""
+    projects = _projects(sight, since, _monday(now))
     return Costs(
         runs=sum(project.runs for project in projects),
         total=Cost.summed(project.cost for project in projects),
         projects=projects[:PROJECTS],
         projects_left_out=max(0, len(projects) - PROJECTS),
-        dearest=_dearest(told),
-        weeks=_weeks(now, sight),
+        dearest=_dearest(sight, since),
+        weeks=_weeks(sight, _monday(now)),
     )
 
 
-# Executions of steps and answers to questions before a decision, with `of_run` and `ended`.
-_Told = Sequence[QuerySet[Any]]
+def first_day(now: datetime, days: int) -> date | None:
+    """Of a period that ends today; none where everything is asked for."""
+    return now.astimezone(UTC).date() - timedelta(days=days - 1) if days else None
 
 
-def _told(sight: Sight, since: datetime | None) -> _Told:
-    steps = sight.of(StepAttempt.objects.filter(_TOLD).order_by(), "run__project")
-    said = sight.of(Inquiry.objects.filter(_TOLD).order_by(), "request__run__project")
-    told = (
-        steps.annotate(of_run=F("run"), project=F("run__project__name"), ended=F("finished_at")),
-        said.annotate(
-            of_run=F("request__run"),
-            project=F("request__run__project__name"),
-            ended=F("answered_at"),
-        ),
-    )
-    return [rows.filter(ended__gte=since) for rows in told] if since else told
-
-
-def _summed(told: _Told, *by: str, **counted: Count) -> dict[Any, list[tuple[Any, ...]]]:
-    """The sums of each kind by what is named: its key, then the counts and sums of each row."""
-    found: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
-    for rows in told:
-        for key, *sums in rows.values_list(*by).annotate(**counted).annotate(*_SUMS):
-            found[key].append(tuple(sums))
-    return found
-
-
-def _projects(told: _Told, of_this_week: _Told) -> list[ProjectCost]:
+def _projects(sight: Sight, since: date | None, monday: date) -> list[ProjectCost]:
     """Each project, the one that cost most first."""
-    recent = _summed(of_this_week, "project")
-    by_project = _summed(told, "project", runs=Count("of_run", distinct=True))
+    steps, said = (each.by_project(sight, since) for each in (STEPS, INQUIRIES))
+    this_week = [each.by_project(sight, monday) for each in (STEPS, INQUIRIES)]
+    names = dict(Project.objects.values_list("pk", "name"))
     found = [
         ProjectCost(
-            name,
-            max(runs for runs, *_ in rows),  # who is asked has mostly executed a step
-            _cost(sums for _, *sums in rows),
-            _cost(recent.get(name, ())),
+            names[pk],
+            steps.get(pk, Sums()).counted,  # whose agent is asked has executed a step
+            _cost(pk, steps, said),
+            _cost(pk, *this_week),
         )
-        for name, rows in by_project.items()
+        for pk in steps.keys() | said.keys()
     ]
     return sorted(found, key=lambda each: (-each.cost.usd, -each.cost.tokens, each.name))
 
 
-def _dearest(told: _Told) -> list[RunCost]:
-    most = F("cost_usd__sum").desc()
-    tops = (rows.values_list("of_run").annotate(*_SUMS).order_by(most, "-of_run") for rows in told)
-    keys = {run_pk for rows in tops for run_pk, *_ in rows[:RUNS]}
-    found = _summed([rows.filter(of_run__in=keys) for rows in told], "of_run")
-    dearest = sorted(found, key=lambda run_pk: (-_cost(found[run_pk]).usd, -run_pk))[:RUNS]
-    by_pk = Run.objects.select_related("project").defer("plan").in_bulk(dearest)
-    return [RunCost(by_pk[run_pk], _cost(found[run_pk])) for run_pk in dearest]
+def _dearest(sight: Sight, since: date | None) -> list[RunCost]:
+    """The runs that cost most, of those that were started in the period."""
+    told = sight.of(Run.objects.filter(cost_usd__isnull=False)).order_by("-cost_usd", "-pk")
+    of_period = told.filter(created_at__gte=_midnight(since)) if since else told
+    top = told.values("pk")[:LOOKED_AT]
+    found = list(of_period.filter(pk__in=top).values_list("pk", flat=True)[:RUNS])
+    if len(found) < RUNS:
+        found = list(of_period.values_list("pk", flat=True)[:RUNS])
+    rows = Run.objects.select_related("project").defer("plan").in_bulk(found)
+    said = {pk: _sums(*sums) for pk, *sums in _inquiries_of(found)}
+    dearest = [
+        RunCost(run, Cost.of(_sums(run.cost_usd, run.input_tokens, run.output_tokens).plus(more)))
+        for run, more in ((rows[pk], said.get(pk, Sums())) for pk in found)
+    ]
+    return sorted(dearest, key=lambda each: -each.cost.usd)
 
 
-def _weeks(now: datetime, sight: Sight) -> list[WeekCost]:
+def _inquiries_of(runs: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    """What the questions to their agents cost, which a run's own cost does not hold."""
+    asked = Inquiry.objects.filter(request__run__in=runs).order_by()
+    return asked.values_list("request__run").annotate(
+        Sum("cost_usd"), Sum("input_tokens"), Sum("output_tokens")
+    )
+
+
+def _sums(usd: float | None, tokens_in: int | None, tokens_out: int | None) -> Sums:
+    return Sums(usd=usd or 0.0, tokens_in=tokens_in or 0, tokens_out=tokens_out or 0)
+
+
+def _weeks(sight: Sight, last: date) -> list[WeekCost]:
     """The last weeks, those without a cost among them; each begins on Monday, in UTC."""
-    last = _monday(now)
     mondays = [last - timedelta(weeks=number) for number in reversed(range(SHOWN_WEEKS))]
-    # By bounds: Django's own week is a call of Python for every row of SQLite.
-    begun = [When(ended__gte=day, then=Value(at)) for at, day in reversed([*enumerate(mondays)])]
-    week = Case(*begun, output_field=IntegerField())
-    known = _summed([rows.annotate(week=week) for rows in _told(sight, mondays[0])], "week")
-    return [WeekCost(day.date(), _cost(known.get(at, ()))) for at, day in enumerate(mondays)]
+    known: dict[date, list[Cost]] = defaultdict(list)
+    for kept in (STEPS, INQUIRIES):
+        for day, sums in kept.by_day(sight, mondays[0]).items():
+            known[day - timedelta(days=day.weekday())].append(Cost.of(sums))
+    return [WeekCost(monday, Cost.summed(known[monday])) for monday in mondays]
 
 
-def _cost(sums: Iterable[Sequence[Any]]) -> Cost:
-    return Cost.summed(Cost.of(*each) for each in sums)
+def _cost(project: int, *known: Mapping[int, Sums]) -> Cost:
+    return Cost.summed(Cost.of(each.get(project, Sums())) for each in known)
 
 
-def _monday(now: datetime) -> datetime:
+def _monday(now: datetime) -> date:
     today = now.astimezone(UTC).date()
-    return datetime.combine(today - timedelta(days=today.weekday()), time.min, UTC)
+    return today - timedelta(days=today.weekday())
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, UTC)

@@ -7,12 +7,18 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
 from feedback.models import FeedbackResponse
+from feedback.search import matching
 from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.text import visible
 from runs.models import Project, Run
 from runs.models.run import TITLED_BY
+from runs.search import counts
+from runs.search.counts import Quantity
 
 FETCHED = 500  # rows at a time, when all of them are wanted
+# So many are counted, and can be paged to; filters find what is older.
+COUNTED = 10_000
+COUNTED_OF_SEARCH = 1_000
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones as well
 
@@ -52,22 +58,27 @@ def decided(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
         rows = rows.filter(request__run__project__in=projects)
     if wanted.user:
         rows = rows.filter(_by(wanted.user))
-    if wanted.text:
-        rows = rows.filter(_said(wanted.text))
-    return rows.order_by("received_at", "pk")
+    rows = rows.order_by("received_at", "pk")
+    return matching.decided(rows.reverse(), wanted.text).reverse() if wanted.text else rows
 
 
-def leaf_of(wanted: DecisionFilter, number: str, size: int) -> Page[FeedbackResponse]:
-    """One page of them, newest first."""
+def leaf_of(
+    wanted: DecisionFilter, number: str, size: int
+) -> tuple[Page[FeedbackResponse], Quantity]:
+    """One page of them, newest first, and how many there are."""
     found = decided(wanted).reverse()
-    leaf = Paginator(found, size).get_page(number)
+    paginator = Paginator(found, size)
+    most = COUNTED_OF_SEARCH if wanted.text else COUNTED
+    total = counts.up_to(most, {"": found})[""]
+    paginator.count = total.count
+    leaf = paginator.get_page(number)
     # First the keys, then only these rows: what is skipped is not joined with anything.
     first = size * (leaf.number - 1)
     last = min(first + size, leaf.paginator.count)
     keys = list(found.values_list("pk", flat=True)[first:last])
     rows = FeedbackResponse.objects.filter(pk__in=keys).order_by("-received_at", "-pk")
     leaf.object_list = whole(rows)
-    return leaf
+    return leaf, total
 
 
 def whole(rows: QuerySet[FeedbackResponse]) -> QuerySet[FeedbackResponse]:
@@ -118,15 +129,4 @@ def _by(name: str) -> Q:
         Q(provided_by__user__iexact=name)
         | Q(provided_by__account__iexact=name)
         | Q(user__username__iexact=name)
-    )
-
-
-def _said(text: str) -> Q:
-    return (
-        Q(comment__icontains=text)
-        | Q(response__icontains=text)
-        | Q(request__request_id__icontains=text)
-        | Q(request__prompt__icontains=text)
-        | Q(request__run__run_id__icontains=text)
-        | Q(request__run__work_id__iexact=text.removeprefix("#") or text)
     )

@@ -11,6 +11,7 @@ from feedback.models import FeedbackRequest
 from runs.accounts.membership import Sight
 from runs.domain.values.events import timestamp
 from runs.models import AuditEntry, AuditKind, Project
+from runs.models.audit import RARE, of_rare, retractions
 
 _THREADS = (AuditKind.INQUIRY, AuditKind.REPLY)
 LISTED = (AuditKind.DECISION, AuditKind.REFUSAL, AuditKind.SIGN_IN, AuditKind.RULE, *_THREADS)
@@ -27,6 +28,8 @@ _MARKS = ("imported", "override", "timed_out")
 def found(wanted: DecisionFilter) -> QuerySet[AuditEntry]:
     """The lines, oldest first."""
     lines = AuditEntry.objects.filter(kind__in=[wanted.kind] if wanted.kind else LISTED)
+    if wanted.kind in RARE:
+        lines = of_rare(lines)
     exact = {
         "run_id": wanted.run and wanted.run.run_id,
         "project__iexact": wanted.project,
@@ -42,10 +45,12 @@ def found(wanted: DecisionFilter) -> QuerySet[AuditEntry]:
         lines = lines.filter(request_id__in=asked.values("request_id"))
     if wanted.text:
         lines = lines.filter(_said(wanted.text))
-    taken_back = AuditEntry.objects.filter(
-        kind=AuditKind.RETRACTION, subject=OuterRef("subject")
-    ).exclude(subject="")
-    return _seen(lines, wanted.sight).annotate(is_retracted=Exists(taken_back)).order_by("at", "id")
+    taken_back = retractions(AuditEntry.objects.filter(subject=OuterRef("subject")))
+    return (
+        _seen(lines, wanted.sight)
+        .annotate(is_retracted=Exists(taken_back.exclude(subject="")))
+        .order_by("at", "id")
+    )
 
 
 def newest_refusals(sight: Sight, most: int) -> list[AuditEntry]:

@@ -17,6 +17,7 @@ from feedback.audit.filters import AuditForm, PeriodForm
 from feedback.audit.statistics import Figure
 from runs.models import AuditKind
 from runs.pages.http import PageRequest, chosen, page, sight
+from runs.search.counts import Quantity
 
 PER_PAGE = 50
 REFUSALS = 20
@@ -30,11 +31,13 @@ def audit(request: PageRequest) -> HttpResponse:
     is_other = wanted.kind != AuditKind.DECISION
     if is_other:
         leaf: Page[Any] = Paginator(lines.found(wanted).reverse(), PER_PAGE).get_page(number)
+        total = Quantity(leaf.paginator.count)
     else:
-        leaf = decisions.leaf_of(wanted, number, PER_PAGE)
+        leaf, total = decisions.leaf_of(wanted, number, PER_PAGE)
     context = {
         "form": form,
         "leaf": leaf,
+        "total": total,
         "is_narrowed": bool(wanted),
         # Called by the template, which shows them on the whole page only.
         "refusals": partial(lines.newest_refusals, wanted.sight, REFUSALS),
@@ -78,7 +81,7 @@ def statistics_page(request: PageRequest) -> HttpResponse:
 def costs_page(request: PageRequest) -> HttpResponse:
     form = PeriodForm(request.GET)
     now = timezone.now()
-    since = now - timedelta(days=form.days) if form.days else None
+    since = costs.first_day(now, form.days)
     figures = costs.costs(since=since, now=now, sight=sight(request))
     weeks = [(f"{week.monday:%-d %b}", round(week.cost.usd * 100)) for week in figures.weeks]
     chart = charts.columns(weeks)

@@ -7,12 +7,14 @@ from datetime import timedelta
 from functools import lru_cache
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Exists, F, OrderBy, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Exists, F, OrderBy, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils import timezone
 
 from feedback.inbox.filters import Filters, SortOrder
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models.requests import of_open
+from feedback.search import matching
 from runs.accounts import membership, permissions
 from runs.accounts.membership import Sight
 from runs.domain.responses import usage
@@ -341,25 +343,12 @@ def _narrowed(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[Fe
         found = found.filter(due_at__lt=timezone.now())
     if filters.batch:
         found = found.filter(run__batch__batch_id=filters.batch)
-    if text := filters.q.removeprefix("#"):
-        found = found.filter(
-            Q(prompt__icontains=text)
-            | Q(own_title__icontains=text)
-            | Q(run__own_title__icontains=text)
-            | Q(run__target__icontains=text)
-            | Q(run__run_id__icontains=text)
-            | Q(run__work_id__icontains=text)
-            | Q(run__project__name__icontains=text)
-        )
-    return found
+    return matching.asked(found, filters.q) if filters.q else found
 
 
 def _of_project(found: QuerySet[FeedbackRequest], name: str) -> QuerySet[FeedbackRequest]:
-    # SQLite uses `requests_of_project` only for a status that is part of the statement.
-    table = FeedbackRequest._meta.db_table
-    literally = f"{table}.status = '{RequestStatus.PENDING.value}'"
     own = Project.objects.filter(name=name).values("pk")[:1]
-    return found.filter(project=Subquery(own)).extra(where=[literally])  # noqa: S610  ours
+    return of_open(found.filter(project=Subquery(own)))
 
 
 def _answerable(requests: QuerySet[FeedbackRequest], actor: Actor) -> QuerySet[FeedbackRequest]:

@@ -7,7 +7,7 @@ from feedback.models.notices import Announcement, Notice, NoticeKind, NoticeSett
 from feedback.models.outgoing import Outgoing
 from feedback.models.requests import FeedbackRequest, FeedbackResponse
 from feedback.models.reviews import BatchDraft, Draft, ReviewComment, ViewedFile
-from feedback.models.tallies import KeptTotal
+from feedback.models.tallies import DailyTotal, KeptTotal
 from feedback.models.tool_calls import RuleSwitch, RuleTrial, StandingRule, ToolCall
 from feedback.models.trackers import (
     CommentState,
@@ -24,6 +24,7 @@ __all__ = [
     "BatchDraft",
     "Callback",
     "CommentState",
+    "DailyTotal",
     "Delivery",
     "Draft",
     "FeedbackRequest",

@@ -23,7 +23,11 @@ class Callback(Outgoing):
 
     class Meta:
         indexes = [
-            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="callbacks_due")
+            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="callbacks_due"),
+            # What is counted one by one; the others are most.
+            models.Index(
+                fields=["is_due"], condition=Q(delivered_at=None), name="callbacks_undone"
+            ),
         ]
 
     def __str__(self) -> str:

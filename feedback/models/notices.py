@@ -102,7 +102,9 @@ class Notice(Outgoing):
             models.UniqueConstraint(fields=["announcement", "receiver"], name="noticed_once")
         ]
         indexes = [
-            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="notices_due")
+            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="notices_due"),
+            # What is counted one by one; the others are most.
+            models.Index(fields=["is_due"], condition=Q(sent_at=None), name="notices_unsent"),
         ]
 
     def __str__(self) -> str:

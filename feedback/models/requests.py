@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from runs.domain.planning import titles
@@ -116,6 +116,19 @@ class FeedbackRequest(models.Model):
                 condition=Q(status="pending"),
                 name="types_of_project",
             ),
+            models.Index(
+                F("status"),
+                F("steps_behind").desc(),
+                F("requested_at"),
+                condition=Q(status="pending"),
+                name="requests_that_block",
+            ),
+            # What was decided of what had a date, and whether by then.
+            models.Index(
+                fields=["status", "closed_at", "due_at"],
+                condition=Q(due_at__isnull=False),
+                name="requests_with_date",
+            ),
             models.Index(fields=["status", "type"], name="requests_by_type"),
             models.Index(
                 fields=["acts_at"], condition=Q(status="pending"), name="requests_by_time"
@@ -219,6 +232,15 @@ class FeedbackRequest(models.Model):
     @property
     def resume_point(self) -> dict[str, object]:
         return {"phase": self.phase, "step": self.step, "step_index": self.step_index}
+
+
+def of_open(found: QuerySet[FeedbackRequest]) -> QuerySet[FeedbackRequest]:
+    """The same, found by an index that holds open requests only.
+
+    SQLite uses one only for a status that is part of the statement.
+    """
+    literally = f"{FeedbackRequest._meta.db_table}.status = '{RequestStatus.PENDING.value}'"
+    return found.extra(where=[literally])  # noqa: S610  ours
 
 
 class FeedbackResponse(models.Model):

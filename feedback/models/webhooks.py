@@ -53,6 +53,8 @@ class WebhookDelivery(Outgoing):
         ]
         indexes = [
             models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="webhooks_due"),
+            # What is counted one by one; the others are most.
+            models.Index(fields=["is_due"], condition=Q(delivered_at=None), name="webhooks_undone"),
             models.Index(fields=["created_at"], condition=Q(is_due=False), name="webhooks_done"),
         ]
 

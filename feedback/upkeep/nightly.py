@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Subquery
 
 from feedback.models import FeedbackRequest
+from feedback.totals import kept
 from feedback.upkeep import prune
 from runs.domain.values.status import RequestStatus
 from runs.jobs import queue
@@ -46,6 +47,7 @@ def clean_up() -> None:
     removed = prune.prune(now - timedelta(days=days)) if days else prune.tidy(now - KEPT)
     told = ", ".join(f"{count} {name}" for name, count in removed.shape().items() if count)
     logger.info("cleaned up: %s", told or "nothing was old enough")
+    kept.look_over()
 
 
 def _name_projects() -> None:

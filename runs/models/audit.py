@@ -1,7 +1,7 @@
 """What the site has on record, one line after another."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 
@@ -17,6 +17,13 @@ class AuditKind(models.TextChoices):
     QUESTION = "question"
     RETRACTION = "retraction"
     END = "end"  # of a run
+
+
+# Few beside the lines that every run and decision has; the record is searched for these alone.
+RARE = (
+    *(AuditKind.REFUSAL, AuditKind.SIGN_IN, AuditKind.RULE),
+    *(AuditKind.INQUIRY, AuditKind.REPLY, AuditKind.RETRACTION),
+)
 
 
 class AuditEntry(models.Model):
@@ -48,7 +55,31 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(fields=["id"], condition=Q(number=None), name="entries_to_link")]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(number=None), name="entries_to_link"),
+            models.Index(
+                fields=["kind", "at", "id"],
+                condition=Q(kind__in=[kind.value for kind in RARE]),
+                name="rare_entries",
+            ),
+            models.Index(
+                fields=["subject"],
+                condition=Q(kind=AuditKind.RETRACTION.value),
+                name="entries_taken_back",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.what}".strip()
+
+
+# SQLite uses an index of some kinds only where these are part of the statement, as the index has
+# them. The column is that of the innermost statement.
+def of_rare(found: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """The same, found by the index of rare lines."""
+    kinds = ", ".join(f"'{kind.value}'" for kind in RARE)
+    return found.extra(where=[f"kind IN ({kinds})"])  # noqa: S610  ours
+
+
+def retractions(found: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    return found.extra(where=[f"kind = '{AuditKind.RETRACTION.value}'"])  # noqa: S610  ours

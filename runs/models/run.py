@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from runs.domain.planning import titles
@@ -127,9 +127,10 @@ class Run(models.Model):
             models.Index(fields=["entered_phase", "created_at", "status"], name="runs_by_phase"),
             models.Index(fields=["work_id", "project"], name="run_by_work_id"),
             models.Index(
-                fields=["project", "cost_usd", "input_tokens", "output_tokens"],
-                condition=Q(cost_usd__isnull=False) | Q(output_tokens__isnull=False),
-                name="runs_that_cost",
+                F("cost_usd").desc(),
+                F("id").desc(),
+                condition=Q(cost_usd__isnull=False),
+                name="runs_by_cost",
             ),
         ]
         constraints = [

@@ -1,9 +1,11 @@
-"""The search index: every part of three letters of what a run is called, kept by the database.
+"""Search indexes: every part of three letters of what rows are found by, kept by the database.
 
-Triggers keep it, whoever writes a run. They are made after every migration and not by one, because
-SQLite loses the triggers of a table that a later migration makes anew.
+Triggers keep them, whoever writes a row. They are made after every migration and not by one,
+because SQLite loses the triggers of a table that a later migration makes anew.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.apps import AppConfig
@@ -12,87 +14,124 @@ from django.apps.registry import Apps
 from django.db import connections
 from django.db.models.signals import post_migrate
 
-TABLE = "faber_runs_search"
-COLUMNS = ("own_title", "run_id", "work_id", "workflow_id")  # what a run is found by
 SHORTEST = 3  # letters; what is shorter has no part to look for
 
-_CHANGED = " OR ".join(f"OLD.{name} <> NEW.{name}" for name in COLUMNS)
-_NAMES = ", ".join(COLUMNS)
-_TAKE_OUT = (
-    f"INSERT INTO {TABLE} ({TABLE}, rowid, {_NAMES})"
-    f" VALUES ('delete', OLD.id, {', '.join(f'OLD.{name}' for name in COLUMNS)});"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextIndex:
+    """What the rows of one model are found by."""
+
+    table: str
+    app: str
+    model: str
+    noun: str  # in the names of triggers
+    key: str  # the column that names the row, on PostgreSQL
+    columns: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return f"{self.app}_{self.model}".lower()
+
+    def listen(self, sender: AppConfig) -> None:
+        post_migrate.connect(
+            self._keep, sender=sender, weak=False, dispatch_uid=f"runs.search.{self.table}"
+        )
+
+    def _keep(self, *, using: str, apps: Apps = global_apps, **_about: Any) -> None:
+        try:
+            known = {field.name for field in apps.get_model(self.app, self.model)._meta.fields}
+        except LookupError:  # migrated back to before there were any
+            return
+        if known.issuperset(self.columns):
+            self.make(using)
+
+    def make(self, using: str) -> None:
+        """Make what is missing of it."""
+        connection = connections[using]
+        is_sqlite = connection.vendor == "sqlite"
+        table = self._sqlite_table() if is_sqlite else self._postgres_table()
+        triggers = self._sqlite_triggers() if is_sqlite else self._postgres_triggers()
+        with connection.cursor() as cursor:
+            is_there = self.table in connection.introspection.table_names(cursor)
+            for statement in triggers if is_there else (*table, *triggers):
+                cursor.execute(statement)
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(self.columns)
+
+    @property
+    def _changed(self) -> str:
+        return " OR ".join(f"OLD.{name} <> NEW.{name}" for name in self.columns)
+
+    def _sqlite_table(self) -> Sequence[str]:
+        return (
+            f"CREATE VIRTUAL TABLE {self.table} USING fts5"
+            f"({self._names}, content='{self.source}', content_rowid='id', tokenize='trigram')",
+            f"INSERT INTO {self.table} ({self.table}) VALUES ('rebuild')",
+        )
+
+    def _sqlite_triggers(self) -> Sequence[str]:
+        table, noun, source = self.table, self.noun, self.source
+        old, new = (", ".join(f"{row}.{name}" for name in self.columns) for row in ("OLD", "NEW"))
+        take_out = (
+            f"INSERT INTO {table} ({table}, rowid, {self._names}) VALUES ('delete', OLD.id, {old});"
+        )
+        put_in = f"INSERT INTO {table} (rowid, {self._names}) VALUES (NEW.id, {new});"
+        return (
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_put_into_search AFTER INSERT ON {source}"
+            f" BEGIN {put_in} END",
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_taken_from_search AFTER DELETE ON {source}"
+            f" BEGIN {take_out} END",
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_renamed_in_search AFTER UPDATE OF {self._names}"
+            f" ON {source} WHEN {self._changed} BEGIN {take_out} {put_in} END",
+        )
+
+    def _said(self, row: str = "") -> str:
+        """A line for each name, so that nothing is found across two of them."""
+        names = ", ".join(f"{row}{name}" for name in self.columns)
+        return f"lower(concat_ws(E'\\n', {names}))"
+
+    def _postgres_table(self) -> Sequence[str]:
+        return (
+            f"CREATE TABLE {self.table} ({self.key} bigint PRIMARY KEY, said text NOT NULL)",
+            # Without an extension, which not every account may create and not every server has.
+            """CREATE OR REPLACE FUNCTION faber_trigrams(said text) RETURNS text[]
+            LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+            SELECT array_agg(DISTINCT substr(said, n, 3))
+            FROM generate_series(1, length(said) - 2) AS n
+            $$""",
+            f"INSERT INTO {self.table} SELECT id, {self._said()} FROM {self.source}",
+            f"CREATE INDEX {self.noun}s_searched ON {self.table} USING gin (faber_trigrams(said))",
+        )
+
+    def _postgres_triggers(self) -> Sequence[str]:
+        noun, source = self.noun, self.source
+        keeps, drops = f"faber_search_keeps_{noun}()", f"faber_search_drops_{noun}()"
+        return (
+            f"""CREATE OR REPLACE FUNCTION {keeps} RETURNS trigger
+            LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO {self.table} VALUES (NEW.id, {self._said("NEW.")})
+            ON CONFLICT ({self.key}) DO UPDATE SET said = EXCLUDED.said;
+            RETURN NULL; END $$""",
+            f"""CREATE OR REPLACE FUNCTION {drops} RETURNS trigger
+            LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM {self.table} WHERE {self.key} = OLD.id;
+            RETURN NULL; END $$""",
+            f"CREATE OR REPLACE TRIGGER {noun}_put_into_search AFTER INSERT ON {source}"
+            f" FOR EACH ROW EXECUTE FUNCTION {keeps}",
+            f"CREATE OR REPLACE TRIGGER {noun}_taken_from_search AFTER DELETE ON {source}"
+            f" FOR EACH ROW EXECUTE FUNCTION {drops}",
+            f"CREATE OR REPLACE TRIGGER {noun}_renamed_in_search AFTER UPDATE OF {self._names}"
+            f" ON {source} FOR EACH ROW WHEN ({self._changed}) EXECUTE FUNCTION {keeps}",
+        )
+
+
+RUNS = TextIndex(
+    table="faber_runs_search",
+    app="faber_runs",
+    model="Run",
+    noun="run",
+    key="run_id",
+    columns=("own_title", "run_id", "work_id", "workflow_id"),
 )
-_PUT_IN = (
-    f"INSERT INTO {TABLE} (rowid, {_NAMES})"
-    f" VALUES (NEW.id, {', '.join(f'NEW.{name}' for name in COLUMNS)});"
-)
-_SQLITE_TABLE = (
-    f"CREATE VIRTUAL TABLE {TABLE} USING fts5"
-    f"({_NAMES}, content='faber_runs_run', content_rowid='id', tokenize='trigram')",
-    f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')",
-)
-_SQLITE_TRIGGERS = (
-    "CREATE TRIGGER IF NOT EXISTS run_put_into_search AFTER INSERT ON faber_runs_run"
-    f" BEGIN {_PUT_IN} END",
-    "CREATE TRIGGER IF NOT EXISTS run_taken_from_search AFTER DELETE ON faber_runs_run"
-    f" BEGIN {_TAKE_OUT} END",
-    f"CREATE TRIGGER IF NOT EXISTS run_renamed_in_search AFTER UPDATE OF {_NAMES}"
-    f" ON faber_runs_run WHEN {_CHANGED} BEGIN {_TAKE_OUT} {_PUT_IN} END",
-)
-
-# A line for each name, so that nothing is found across two of them.
-_SAID = "lower(concat_ws(E'\\n', {0}own_title, {0}run_id, {0}work_id, {0}workflow_id))"
-_POSTGRES_TABLE = (
-    f"CREATE TABLE {TABLE} (run_id bigint PRIMARY KEY, said text NOT NULL)",
-    # Without an extension, which not every account may create and not every server has.
-    """CREATE OR REPLACE FUNCTION faber_trigrams(said text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT array_agg(DISTINCT substr(said, n, 3)) FROM generate_series(1, length(said) - 2) AS n
-    $$""",
-    f"INSERT INTO {TABLE} SELECT id, {_SAID.format('')} FROM faber_runs_run",
-    f"CREATE INDEX runs_searched ON {TABLE} USING gin (faber_trigrams(said))",
-)
-_POSTGRES_TRIGGERS = (
-    f"""CREATE OR REPLACE FUNCTION faber_search_keeps_run() RETURNS trigger
-    LANGUAGE plpgsql AS $$ BEGIN
-    INSERT INTO {TABLE} VALUES (NEW.id, {_SAID.format("NEW.")})
-    ON CONFLICT (run_id) DO UPDATE SET said = EXCLUDED.said;
-    RETURN NULL; END $$""",
-    f"""CREATE OR REPLACE FUNCTION faber_search_drops_run() RETURNS trigger
-    LANGUAGE plpgsql AS $$ BEGIN
-    DELETE FROM {TABLE} WHERE run_id = OLD.id;
-    RETURN NULL; END $$""",
-    "CREATE OR REPLACE TRIGGER run_put_into_search AFTER INSERT ON faber_runs_run"
-    " FOR EACH ROW EXECUTE FUNCTION faber_search_keeps_run()",
-    "CREATE OR REPLACE TRIGGER run_taken_from_search AFTER DELETE ON faber_runs_run"
-    " FOR EACH ROW EXECUTE FUNCTION faber_search_drops_run()",
-    f"CREATE OR REPLACE TRIGGER run_renamed_in_search AFTER UPDATE OF {_NAMES} ON faber_runs_run"
-    f" FOR EACH ROW WHEN ({_CHANGED}) EXECUTE FUNCTION faber_search_keeps_run()",
-)
-_MADE_BY = {
-    "sqlite": (_SQLITE_TABLE, _SQLITE_TRIGGERS),
-    "postgresql": (_POSTGRES_TABLE, _POSTGRES_TRIGGERS),
-}
-
-
-def listen(sender: AppConfig) -> None:
-    post_migrate.connect(_keep, sender=sender, dispatch_uid="runs.search.index")
-
-
-def _keep(*, using: str, apps: Apps = global_apps, **_about: Any) -> None:
-    try:
-        known = {field.name for field in apps.get_model("faber_runs", "Run")._meta.fields}
-    except LookupError:  # migrated back to before there were runs
-        return
-    if known.issuperset(COLUMNS):
-        make(using)
-
-
-def make(using: str) -> None:
-    """Make what is missing of it."""
-    connection = connections[using]
-    table, triggers = _MADE_BY[connection.vendor]
-    with connection.cursor() as cursor:
-        is_there = TABLE in connection.introspection.table_names(cursor)
-        for statement in triggers if is_there else (*table, *triggers):
-            cursor.execute(statement)

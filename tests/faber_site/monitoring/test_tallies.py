@@ -17,6 +17,7 @@ from feedback.upkeep import prune
 from runs.models import Run, StepAttempt, clock
 from tests import factories as f
 from tests.faber_site.monitoring.test_metrics import scrape
+from tests.kept_totals import pass_time, read_anew
 from tests.plans import read_whole
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -39,17 +40,7 @@ def counted() -> dict[str, float]:
 
 def counted_anew() -> dict[str, float]:
     """The same, read from every row."""
-    kept = list(KeptTotal.objects.all())
-    KeptTotal.objects.all().delete()
-    found = counted()
-    KeptTotal.objects.all().delete()
-    KeptTotal.objects.bulk_create(kept)
-    return found
-
-
-def pass_time() -> None:
-    """Until what was seen at the last scrape is counted for good."""
-    KeptTotal.objects.update(seen_at=clock.now() - tallies.WRITTEN - timedelta(seconds=1))
+    return read_anew(counted)
 
 
 def scrape_and_wait() -> None:

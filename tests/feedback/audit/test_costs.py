@@ -22,7 +22,10 @@ def spent(
 ) -> Run:
     run = f.start(f.workflow({"build": [f.step("a")]}))
     Run.objects.filter(pk=run.pk).update(
-        project=Project.objects.get_or_create(name=project)[0], cost_usd=usd, **fields
+        project=Project.objects.get_or_create(name=project)[0],
+        created_at=at,
+        cost_usd=usd,
+        **fields,
     )
     run.attempts.update(
         status=StepAttempt.Status.FINISHED,
@@ -35,7 +38,7 @@ def spent(
 
 
 def shown(days: int = 30, sight: Sight = EVERYTHING) -> costs.Costs:
-    return costs.costs(since=NOW - timedelta(days=days), now=NOW, sight=sight)
+    return costs.costs(since=costs.first_day(NOW, days), now=NOW, sight=sight)
 
 
 def test_costs_are_summed_by_project_the_dearest_first() -> None:

@@ -469,7 +469,7 @@ def test_the_page_costs_the_same_however_much_is_open(
             6
         ):  # session, user, groups, projects, what there is, a page of it
             assert len(prompts(text(site.get("/", query)))) == 50
-    with django_assert_num_queries(8):  # and what else there is of each type
+    with django_assert_num_queries(10):  # whether it is in many, and what there is of each type
         site.get("/", {"q": "review"})
     with django_assert_num_queries(10):  # and who may answer which
         site.get("/", {"mine": "1"})

@@ -215,7 +215,7 @@ def test_a_backup_of_the_version_before_is_brought_up_to_date(
     manifest["migrations"] = [
         [app, name]
         for app, name in manifest["migrations"]  # type: ignore[attr-defined]
-        if name not in ("0031_requests_of_project", "0032_projects_of_requests")
+        if app != "faber_feedback" or name < "0031"
     ]
     table = manifest["tables"]["faber_feedback.FeedbackRequest"]  # type: ignore[index]
     new = table["columns"].index("project_id")

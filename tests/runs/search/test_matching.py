@@ -10,7 +10,8 @@ from runs.accounts.membership import Sight
 from runs.models import Project, Run
 from runs.pages.lists import listing
 from runs.pages.lists.listing import RunFilter
-from runs.search import index, matching
+from runs.search import matching
+from runs.search.index import RUNS
 from tests import factories as f
 from tests.plans import read_whole
 
@@ -92,7 +93,7 @@ def test_runs_from_before_the_index_are_in_it_once_the_database_is_migrated() ->
         for trigger in ("run_put_into_search", "run_taken_from_search", "run_renamed_in_search"):
             of = " ON faber_runs_run" if connection.vendor == "postgresql" else ""
             cursor.execute(f"DROP TRIGGER {trigger}{of}")
-        cursor.execute(f"DROP TABLE {index.TABLE}")
+        cursor.execute(f"DROP TABLE {RUNS.table}")
     f.start(f.five_steps(), work_id="1258")
 
     call_command("migrate", verbosity=0)
@@ -131,4 +132,4 @@ def test_no_list_of_runs_reads_every_run(monkeypatch: pytest.MonkeyPatch) -> Non
         list(Run.objects.filter(work_id="258").order_by("-created_at", "-pk")[:51])
 
     assert list(read_whole(queries, "faber_runs_run")) == []
-    assert list(read_whole(queries, index.TABLE)) == []
+    assert list(read_whole(queries, RUNS.table)) == []

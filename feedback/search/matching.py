@@ -1,0 +1,71 @@
+"""Which requests and decisions a text names: by their own words, or by what their run is called."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.models.requests import of_open
+from feedback.search.index import ANSWERS, QUESTIONS
+from runs.models import Run
+from runs.search.index import RUNS, SHORTEST, TextIndex
+from runs.search.looks import RECENT, Sql, any_of, indexed
+from runs.search.matching import is_work_id, named
+
+# Of the first rows of a list; from here on it is shorter to walk along the list than to look up
+# all that have the text.
+MANY = 70
+
+
+def asked(rows: QuerySet[FeedbackRequest], text: str) -> QuerySet[FeedbackRequest]:
+    """Of open requests, in the order of a list."""
+    said = _says(text, "run__", **{"": QUESTIONS})
+    if not is_work_id(text):  # of the first also by what no index holds
+        said |= Q(run__target__icontains=text)
+    if len(text) < SHORTEST:
+        return _of_the_first(rows, said)
+    of_runs = of_open(FeedbackRequest.objects.filter(run__in=_runs(text)))
+    own = () if is_work_id(text) else (indexed(QUESTIONS, text),)
+    return _found(rows, said, [_sql(_of_the_first(rows, said)), _sql(of_runs), *own])
+
+
+def decided(rows: QuerySet[FeedbackResponse], text: str) -> QuerySet[FeedbackResponse]:
+    """Of decisions, in the order of a list."""
+    said = _says(text, "request__run__", **{"": ANSWERS, "request__": QUESTIONS})
+    if len(text) < SHORTEST:
+        return _of_the_first(rows, said)
+    every = FeedbackResponse.objects
+    looks = [_sql(every.filter(request__run__in=_runs(text)))]
+    if not is_work_id(text):
+        questions = FeedbackRequest.objects.filter(any_of([indexed(QUESTIONS, text)]))
+        looks += [indexed(ANSWERS, text), _sql(every.filter(request__in=questions.order_by()))]
+    return _found(rows, said, looks)
+
+
+def _of_the_first(rows: QuerySet[Any], said: Q) -> QuerySet[Any]:
+    return rows.filter(pk__in=rows.values("pk")[:RECENT]).filter(said)
+
+
+def _found(rows: QuerySet[Any], said: Q, looks: list[Sql]) -> QuerySet[Any]:
+    """A text that is in many of the first is in many: then these are soon enough found."""
+    is_in_many = _of_the_first(rows, said).order_by().count() >= MANY
+    return rows.filter(said if is_in_many else any_of(looks))
+
+
+def _runs(text: str) -> QuerySet[Run]:
+    return Run.objects.filter(named(text, is_all=True)).order_by()
+
+
+def _sql(rows: QuerySet[Any]) -> Sql:
+    return rows.order_by().values("pk").query.sql_with_params()
+
+
+def _says(text: str, run: str, **own: TextIndex) -> Q:
+    """The same as the indexes find, read from each row."""
+    if is_work_id(text):
+        return Q(**{f"{run}work_id__iexact": text[1:]})
+    said = Q(**{f"{run}project__name__icontains": text})
+    for way, index in {**own, run: RUNS}.items():
+        for column in index.columns:
+            said |= Q(**{f"{way}{column}__icontains": text})
+    return said
