@@ -31,6 +31,7 @@ from runs.domain.values.questions import (
     Option,
     approves,
     begins_a_round,
+    lets_go_on,
 )
 from runs.domain.values.status import RequestStatus
 from runs.pages.run.page import LiveProgress, progress_of
@@ -48,6 +49,7 @@ class Button:
     musts: int  # own comments that say otherwise, where it would go on
     takes_edits: bool  # own suggestions can be approved with it
     limit: str  # why it cannot be chosen any more
+    needs_others: bool  # what it causes comes when as many have said so as must
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +213,7 @@ def _buttons(asked: FeedbackRequest, remarks: Sequence[ReviewComment], limit: st
             words=_own_words(asked, option) if here else option.description,
             outlook=outlooks.foreseen(asked, here, option.action),
             limit=limit if begins_a_round(option) else "",
+            needs_others=asked.is_shared and lets_go_on(option),
         )
         for option in asked.choices
     ]

@@ -41,6 +41,10 @@ class Thread:
     can_ask: bool  # whoever looks, now
     typed: str = ""
 
+    @property
+    def newest(self) -> ThreadEntry | None:
+        return self.entries[-1] if self.entries else None
+
 
 def thread_of(asked: FeedbackRequest, actor: Actor, typed: str = "") -> Thread:
     entries = [ThreadEntry(inquiry=inquiry) for inquiry in asked.inquiries.all()]

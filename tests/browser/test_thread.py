@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from feedback.models import FeedbackRequest
+from feedback.requests.inquiries import asking
 from tests import factories as f
 from tests.browser.conftest import OpenAs
 from tests.fake_agents.programs import FakeAgents
@@ -34,6 +35,7 @@ def test_a_question_is_sent_beside_a_comment_in_the_making(
     page.get_by_role("button", name="Ask", exact=True).click()
 
     expect(page.get_by_text("Waiting for claude")).to_be_visible()
+    expect(page.locator("#thread-news")).to_contain_text("Question sent to claude")
     expect(question).to_have_value("")
     question.fill("One more")
     work_off()
@@ -44,3 +46,20 @@ def test_a_question_is_sent_beside_a_comment_in_the_making(
     page.reload()
     expect(page.get_by_label("Message to the agent")).to_have_value("One more")
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
+
+
+def test_a_long_thread_leaves_the_decision_in_sight(
+    open_as: OpenAs, agents: FakeAgents, tmp_path: Path
+) -> None:
+    asked = planned(agents, tmp_path)
+    agents.will_say("\n\n".join(f"Reason {number}." for number in range(60)))
+    asking.ask(asked.request_id, "Why no index?", actor=f.STARTER)
+    work_off()
+    page = open_as(viewport={"width": 1440, "height": 900})
+    page.goto(f"/requests/{asked.request_id}/")
+
+    expect(page.get_by_text("Reason 59.")).to_be_visible()
+    page.get_by_text("Reason 59.").scroll_into_view_if_needed()
+
+    expect(page.get_by_role("button", name="Reject")).to_be_in_viewport(ratio=1)
+    assert page.locator("#desk").evaluate("desk => desk.scrollHeight <= desk.clientHeight")

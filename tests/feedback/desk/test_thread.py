@@ -51,6 +51,23 @@ def test_a_question_is_asked_and_answered_on_the_page(asked: FeedbackRequest, si
     assert "Your decision" in shown
 
 
+def test_earlier_questions_are_folded_beside_the_work(
+    asked: FeedbackRequest, site: Client, agents: FakeAgents
+) -> None:
+    page = page_of(asked)
+    for question in ("Why no index?", "And the other table?"):
+        agents.will_say("Nobody **filters** by it.")
+        site.post(f"{page}ask/", {"text": question})
+        work_off()
+
+    shown = site.get(page).content.decode()
+
+    assert shown.count('<details class="exchange">') == 1
+    assert shown.count('<details class="exchange" open>') == 1
+    assert shown.index('<details class="exchange">') < shown.index("And the other table?")
+    assert shown.index('id="thread-entries"') < shown.index('id="desk"') < shown.index('id="ask"')
+
+
 def test_an_answer_comes_to_an_open_page_by_itself(asked: FeedbackRequest, site: Client) -> None:
     page = page_of(asked)
     headers = {"HX-Request": "true", "HX-Target": "standing"}

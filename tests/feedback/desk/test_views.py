@@ -583,6 +583,16 @@ def test_a_quorum_shows_who_has_approved_and_stays_open(site: Client) -> None:
     assert again.status_code == 409
 
 
+def test_an_approval_among_several_is_not_said_to_complete_the_run(site: Client) -> None:
+    twice = f.step("x", requires_approval=True, quorum=2)
+    asked = f.pending(f.started(f.workflow({"build": [twice]})))
+
+    shown = text(site.get(address(asked)))
+
+    assert shown.count("After the last approval needed:") == 1
+    assert shown.index("After the last approval needed:") < shown.index("Completes the run")
+
+
 def test_a_session_that_ended_does_not_cost_the_words(
     client: Client, asked: FeedbackRequest
 ) -> None:

@@ -209,6 +209,9 @@ def test_the_page_hands_over_and_the_inbox_follows(client: Client, people: Any) 
     wrong = client.post(f"{address}delegate/", {"to": "rida", "comment": "Please."})
     assert wrong.status_code == 422
     assert 'value="rida"' in wrong.content.decode()
+    assert "To: there is no account rida" in wrong.content.decode()
+    assert "The request was not handed over." in wrong.content.decode()
+    assert "Your answer was not recorded" not in wrong.content.decode()
 
     assert client.post(f"{address}delegate/", {"to": "rita"}).status_code == 303
 
