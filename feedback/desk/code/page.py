@@ -24,6 +24,7 @@ FILES_AT_ONCE = 100
 _OPEN_LINES = 400
 _LONGEST_OPEN = 250
 _MOST_CONTEXT = 2_000  # unchanged lines that are shown at once
+_ONE_SIDED = (FileStatus.ADDED, FileStatus.DELETED)
 
 IMAGES = {
     ".png": "image/png",
@@ -88,6 +89,7 @@ class FileSection:
     is_noise: bool
     is_outside: bool
     is_viewed: bool
+    is_split: bool
     body: FileBody | None = None  # None until it is opened
 
 
@@ -226,8 +228,13 @@ class CodeTab:
             is_noise=is_noise,
             is_outside=file.path in self.outside,
             is_viewed=self._is_viewed(file),
+            is_split=self._is_split(file),
             body=self._body(number, file, content) if is_open else None,
         )
+
+    def _is_split(self, file: ChangedFile) -> bool:
+        """A file that has one side only needs no empty half beside it."""
+        return self.is_split and file.status not in _ONE_SIDED
 
     @cached_property
     def outside(self) -> frozenset[str]:
@@ -316,7 +323,7 @@ class CodeTab:
         return LineOptions(
             address=self._address(file),
             number=number,
-            is_split=self.is_split,
+            is_split=self._is_split(file),
             can_comment=self.can_comment,
             remarks=beside,
             form=self._form(number, file),

@@ -68,6 +68,19 @@ def test_a_batch_that_stands_still_says_what_is_missing(
     assert "No worker is running." not in page
 
 
+def test_only_options_that_a_key_chooses_show_one(client: Client, batch: Batch) -> None:
+    run = b.asks(batch, "selection", "101")
+    twelve = [{"value": f"v{number}", "action": "continue"} for number in range(1, 13)]
+    FeedbackRequest.objects.filter(run=run).update(options=twelve)
+
+    page = client.get(address(batch)).content.decode()
+
+    assert re.findall(r'<kbd class="needs-keys" aria-hidden="true">(\d+)</kbd>', page) == [
+        str(number) for number in range(1, 10)
+    ]
+    assert "v12" in page
+
+
 def address(batch: Batch, more: str = "") -> str:
     return f"/batches/{batch.batch_id}/{more}"
 

@@ -96,6 +96,13 @@ def test_side_by_side_has_both_numbers(client: Client, run: Run) -> None:
     assert 'data-side="new" data-at="50"' in shown
 
 
+def test_a_new_file_has_no_empty_half_beside_it(client: Client, run: Run) -> None:
+    shown = page(client, run, "tab=changes&layout=split&path=package-lock.json", "change-body-1")
+
+    assert "locked" in shown
+    assert "data-split" not in shown
+
+
 def test_what_a_program_wrote_is_closed_until_it_is_opened(client: Client, run: Run) -> None:
     assert "locked" not in page(client, run)
 
