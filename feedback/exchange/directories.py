@@ -9,7 +9,7 @@ from pathlib import Path
 from feedback.exchange import old_spellings
 from feedback.exchange.export import RECORD
 from feedback.exchange.full_record import digest
-from feedback.exchange.plain_files import names_in, read_plain
+from feedback.exchange.plain_files import MOST_BYTES, names_in, read_plain
 from feedback.exchange.record_reader import Record
 from feedback.exchange.run_directory import EventFound, Json, Metadata, StateDocument, T, read
 from feedback.exchange.storable import unfit
@@ -22,7 +22,6 @@ from runs.terminal.inputs import parse_json
 # Where the original keeps its runs, under the root of a work tree.
 BASES = (Path(".fractary", "faber", "runs"), Path(".fractary", "plugins", "faber", "runs"))
 
-MOST_BYTES = 16_000_000  # of one document
 MOST_EVENTS = 20_000
 _OF_A_RUN = ("state.json", "metadata.json", "events")
 

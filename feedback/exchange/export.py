@@ -9,6 +9,7 @@ from django.db import transaction
 
 from feedback.exchange.full_record import record_of
 from feedback.exchange.key_order import arranged, arranged_event
+from runs.changes import archive
 from runs.domain.values.errors import Refused
 from runs.domain.values.events import file_name
 from runs.isolation import file_modes
@@ -20,6 +21,7 @@ from runs.terminal.console import as_text
 OWN = "faber"
 RECORD = f"{OWN}/record.json"
 KEPT_FILES = f"{OWN}/artifacts"
+KEPT_CODE = f"{OWN}/code"
 
 
 def export(run: Run, folder: Path) -> None:
@@ -53,18 +55,21 @@ def _files(run: Run) -> dict[str, bytes]:
         told = Event.objects.filter(run=held).order_by("number")
         events: list[dict[str, object]] = list(told.values_list("document", flat=True))
         revisions = list(held.revisions.order_by("pk"))
+        snapshots = list(held.snapshots.order_by("pk"))
         state = as_text(arranged(state_json.state_of(held)))
+        record = record_of(held, state=state, revisions=revisions, snapshots=snapshots)
         documents: Mapping[str, str] = {
             **{f"events/{_file_name(event)}": as_text(arranged_event(event)) for event in events},
             "events/.next-id": str(held.last_event_id + 1),
             "metadata.json": as_text(arranged(state_json.metadata_of(held))),
             "state.json": state,
-            RECORD: as_text(arranged(record_of(held, state=state, revisions=revisions))),
+            RECORD: as_text(arranged(record)),
         }
     return {
         **{name: f"{text}\n".encode() for name, text in documents.items()},
         # Named by their hash: a path of somebody's choosing never becomes a file's name.
         **{f"{KEPT_FILES}/{kept.sha256}": bytes(kept.content) for kept in revisions},
+        **{f"{KEPT_CODE}/{name}": content for name, content in archive.files_of(snapshots).items()},
     }
 
 

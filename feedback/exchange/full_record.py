@@ -1,11 +1,12 @@
 """What is on record about a run beyond what the seeds' files have a place for."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from feedback.models import FeedbackRequest, Inquiry
-from runs.models import Artifact, Batch, Run, StepAttempt
+from runs.changes import archive
+from runs.models import Artifact, Batch, CodeSnapshot, Run, StepAttempt
 
 Json = dict[str, object]
 
@@ -22,6 +23,10 @@ _OF_AN_ATTEMPT = (
     *("result", "response", "late_response", "files", "session", "usage", "taken_over_from"),
 )
 _OF_A_REVISION = ("path", "revision", "sha256", "size", "created_at")
+_OF_A_SNAPSHOT = (
+    *("place", "base", "head", "tree", "files", "additions", "deletions", "commits"),
+    "created_at",
+)
 _OF_A_REQUEST = (
     *("request_id", "status", "type", "gate", "gate_key", "prompt", "options", "context"),
     *("phase", "step", "step_index", "reviewers", "quorum", "seal", "shown_on_cli"),
@@ -44,12 +49,15 @@ _OF_A_COMMENT = (
 )
 
 
-def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
+def record_of(
+    run: Run, *, state: str, revisions: Iterable[Artifact], snapshots: Sequence[CodeSnapshot]
+) -> Json:
     """The record as one document, bound to the state and the history it was taken with."""
     attempts = list(run.attempts.order_by("pk"))
     numbered = {attempt.pk: number for number, attempt in enumerate(attempts)}
     kept = list(revisions)
     shown = {artifact.pk: number for number, artifact in enumerate(kept)}
+    seen = {snapshot.pk: number for number, snapshot in enumerate(snapshots)}
     return {
         "version": VERSION,
         "of": {"last_event_hash": run.last_event_hash, "state": digest(state)},
@@ -60,7 +68,8 @@ def record_of(run: Run, *, state: str, revisions: Iterable[Artifact]) -> Json:
             | {"attempt": _number_of(numbered, artifact.attempt_id)}
             for artifact in kept
         ],
-        "requests": _requests(run, attempts=numbered, artifacts=shown),
+        "snapshots": [_snapshot(snapshot, seen) for snapshot in snapshots],
+        "requests": _requests(run, attempts=numbered, artifacts=shown, snapshots=seen),
     }
 
 
@@ -88,7 +97,20 @@ def _attempt(attempt: StepAttempt) -> Json:
     return told
 
 
-def _requests(run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, int]) -> list[Json]:
+def _snapshot(kept: CodeSnapshot, numbers: Mapping[int, int]) -> Json:
+    return _fields(kept, _OF_A_SNAPSHOT) | {
+        "previous": _number_of(numbers, kept.previous_id),
+        "listing": archive.listing_of(kept)[0],
+    }
+
+
+def _requests(
+    run: Run,
+    *,
+    attempts: Mapping[int, int],
+    artifacts: Mapping[int, int],
+    snapshots: Mapping[int, int],
+) -> list[Json]:
     """Every request in the order it was asked, with every answer."""
     return [
         _fields(request, _OF_A_REQUEST)
@@ -97,6 +119,7 @@ def _requests(run: Run, *, attempts: Mapping[int, int], artifacts: Mapping[int, 
             "artifacts": sorted(
                 artifacts[pk] for pk in request.artifacts.values_list("pk", flat=True)
             ),
+            "snapshot": _number_of(snapshots, request.snapshot_id),
             "comment": _comment(request),
             "thread": [_inquiry(asked) for asked in request.inquiries.order_by("number")],
             "responses": [

@@ -110,6 +110,7 @@ def _restored(found: Directory, record: Record, plan: Plan) -> tuple[Run, list[P
         raise Invalid(notes.problems)
     restore.check(record, plan)
     contents = restore.contents_of(found.folder, record)
+    code = restore.code_of(found.folder, record)
     check_unknown(found, [request.request_id for request in record.requests])
     project = project_of(found)
     told = {"plan": plan.dump(), "plan_hash": plan.digest, **_moving_fields(found)}
@@ -122,7 +123,7 @@ def _restored(found: Directory, record: Record, plan: Plan) -> tuple[Run, list[P
         }
     )
     keep_events(run, found.events)
-    left_out = restore.restore(run, record, contents)
+    left_out = restore.restore(run, record, contents, code)
     carry_along(run, found)
     return run, left_out
 

@@ -25,6 +25,7 @@ _RENDERED = frozenset(
         "responses",
         "resume_point",
         "run",
+        "snapshots",
         "steps",
         "thread",
         *Phase,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from runs.domain.values.errors import Invalid, Problem
 
+MOST_BYTES = 16_000_000  # of one document
+
 
 def read_plain(file: Path, *, most: int) -> bytes:
     """What the file holds; raises Invalid for whatever is no plain file of a bearable size."""

@@ -13,6 +13,7 @@ from runs.trackers import Tracker
 
 Json = dict[str, JsonValue]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{0,64}$")]
 Title = Annotated[str, Field(max_length=LONGEST)]
 Ordinal = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Maybe = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
@@ -85,6 +86,22 @@ class KeptArtifact(Kept):
     size: Count
     created_at: Time
     attempt: Count | None
+
+
+class KeptSnapshot(Kept):
+    """The code changes that a request showed; the listing says which files there are."""
+
+    place: Annotated[str, Field(max_length=200)]
+    previous: Count | None
+    base: Commit
+    head: Commit
+    tree: Commit
+    files: Count
+    additions: Count
+    deletions: Count
+    commits: Count
+    created_at: Time
+    listing: Sha256
 
 
 class KeptOption(Kept):
@@ -177,6 +194,7 @@ class KeptRequest(Kept):
     comment: KeptComment | None
     responses: list[KeptResponse]
     thread: list[KeptInquiry] = []
+    snapshot: Count | None = None
 
 
 class Record(Kept):
@@ -185,4 +203,5 @@ class Record(Kept):
     run: KeptRun
     attempts: list[KeptAttempt]
     artifacts: list[KeptArtifact]
+    snapshots: list[KeptSnapshot] = []
     requests: list[KeptRequest]

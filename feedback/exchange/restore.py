@@ -1,11 +1,11 @@
 """Makes rows of the record that came with a run directory: as they were where it was written."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from feedback.exchange.export import KEPT_FILES, RECORD
-from feedback.exchange.plain_files import read_plain
+from feedback.exchange.export import KEPT_CODE, KEPT_FILES, RECORD
+from feedback.exchange.plain_files import MOST_BYTES, read_plain
 from feedback.exchange.record_reader import (
     KeptArtifact,
     KeptBatch,
@@ -15,12 +15,13 @@ from feedback.exchange.record_reader import (
     Record,
 )
 from feedback.models import Delivery, FeedbackRequest
+from runs.changes import archive, parts
 from runs.domain.values.errors import Invalid, Problem, Refused
 from runs.domain.values.status import RequestStatus
 from runs.domain.workflow.plan import Plan
 from runs.domain.workflow.problems import Notes
 from runs.engine.files.artifacts import LARGEST
-from runs.models import Artifact, Batch, Project, Run, StepAttempt
+from runs.models import Artifact, Batch, CodeSnapshot, Project, Run, StepAttempt
 from runs.spending import counting
 from runs.trackers import Place
 
@@ -35,16 +36,25 @@ def check(record: Record, plan: Plan) -> None:
             notes.refuse(f"artifacts[{index}].attempt", "is not one of the attempts")
         if Path(artifact.path).is_absolute() or ".." in Path(artifact.path).parts:
             notes.refuse(f"artifacts[{index}].path", "is outside the work tree")
+    for index, snapshot in enumerate(record.snapshots):
+        if not _is_one_of(snapshot.previous, record.snapshots[:index]):
+            notes.refuse(f"snapshots[{index}].previous", "is not one of those before it")
     for index, request in enumerate(record.requests):
-        if not _is_one_of(request.attempt, record.attempts):
-            notes.refuse(f"requests[{index}].attempt", "is not one of the attempts")
-        is_decided = any(given.decides and given.state == "taken" for given in request.responses)
-        if request.status == "pending" and is_decided:
-            notes.refuse(f"requests[{index}].status", "is pending, but it was decided")
-        if not all(_is_one_of(number, record.artifacts) for number in request.artifacts):
-            notes.refuse(f"requests[{index}].artifacts", "are not among the artifacts")
+        _check_request(f"requests[{index}]", request, record, notes)
     if notes.problems:
         raise Invalid(Problem(f"{RECORD}: {p.place}", p.message) for p in notes.problems)
+
+
+def _check_request(place: str, request: KeptRequest, record: Record, notes: Notes) -> None:
+    if not _is_one_of(request.attempt, record.attempts):
+        notes.refuse(f"{place}.attempt", "is not one of the attempts")
+    is_decided = any(given.decides and given.state == "taken" for given in request.responses)
+    if request.status == "pending" and is_decided:
+        notes.refuse(f"{place}.status", "is pending, but it was decided")
+    if not all(_is_one_of(number, record.artifacts) for number in request.artifacts):
+        notes.refuse(f"{place}.artifacts", "are not among the artifacts")
+    if not _is_one_of(request.snapshot, record.snapshots):
+        notes.refuse(f"{place}.snapshot", "is not one of the snapshots")
 
 
 def _is_one_of(number: int | None, values: Sequence[object]) -> bool:
@@ -53,14 +63,41 @@ def _is_one_of(number: int | None, values: Sequence[object]) -> bool:
 
 def contents_of(folder: Path, record: Record) -> dict[str, bytes]:
     """The kept files by their hash; none at all when their folder was left behind."""
-    if not (folder / KEPT_FILES).is_dir():
+    names = (artifact.sha256 for artifact in record.artifacts)
+    return _by_hash(folder, KEPT_FILES, names, most=LARGEST)
+
+
+def code_of(folder: Path, record: Record) -> dict[str, bytes]:
+    """What snapshots list and keep of each file, in the same way."""
+    names = [snapshot.listing for snapshot in record.snapshots]
+    listings = _by_hash(folder, KEPT_CODE, names, most=MOST_BYTES)
+    _refuse_wrong({name: archive.problems_of_listing(text) for name, text in listings.items()})
+    named = {part: None for text in listings.values() for part in archive.parts_in(text)}
+    kept = _by_hash(folder, KEPT_CODE, named, most=MOST_BYTES)
+    broken = [Problem("", "is not what is kept of a changed file")]
+    _refuse_wrong({name: () if parts.is_whole(raw) else broken for name, raw in kept.items()})
+    return {**listings, **kept}
+
+
+def _refuse_wrong(found: Mapping[str, Sequence[Problem]]) -> None:
+    problems = [
+        Problem(f"{KEPT_CODE}/{name}{f': {wrong.place}' if wrong.place else ''}", wrong.message)
+        for name, several in found.items()
+        for wrong in several
+    ]
+    if problems:
+        raise Invalid(problems)
+
+
+def _by_hash(folder: Path, below: str, names: Iterable[str], *, most: int) -> dict[str, bytes]:
+    if not (folder / below).is_dir():
         return {}
     found: dict[str, bytes] = {}
     problems: list[Problem] = []
-    for name in dict.fromkeys(artifact.sha256 for artifact in record.artifacts):
-        place = f"{KEPT_FILES}/{name}"
+    for name in dict.fromkeys(names):
+        place = f"{below}/{name}"
         try:
-            found[name] = read_plain(folder / place, most=LARGEST)
+            found[name] = read_plain(folder / place, most=most)
         except Invalid as error:
             problems += [Problem(place, problem.message) for problem in error.problems]
         else:
@@ -89,7 +126,9 @@ def _batch(kept: KeptBatch, project: Project) -> Batch:
     return batch
 
 
-def restore(run: Run, record: Record, contents: dict[str, bytes]) -> list[Problem]:
+def restore(
+    run: Run, record: Record, contents: Mapping[str, bytes], code: Mapping[str, bytes]
+) -> list[Problem]:
     """Attempts, revisions and requests of a run that was just made; tells what was left out."""
     attempts = [
         StepAttempt(
@@ -110,9 +149,12 @@ def restore(run: Run, record: Record, contents: dict[str, bytes]) -> list[Proble
         _revision(run, artifact, attempts, contents.get(artifact.sha256))
         for artifact in record.artifacts
     ]
+    told = [snapshot.model_dump() for snapshot in record.snapshots] if code else []
+    snapshots = archive.restore(run, told, code)
     notes = Notes()
     for request in record.requests:
-        _request(run, request, attempts, revisions, notes)
+        seen = None if request.snapshot is None or not code else snapshots[request.snapshot]
+        _request(run, request, attempts, revisions, seen, notes)
     return notes.warnings
 
 
@@ -137,14 +179,16 @@ def _request(
     kept: KeptRequest,
     attempts: Sequence[StepAttempt],
     revisions: Sequence[Artifact | None],
+    seen: CodeSnapshot | None,
     notes: Notes,
 ) -> None:
     times = {"requested_at", "ranked_at", "closed_at"}
-    others = {"attempt", "artifacts", "comment", "responses", "thread"}
+    others = {"attempt", "artifacts", "comment", "responses", "snapshot", "thread"}
     request = FeedbackRequest(
         run=run,
         project_id=run.project_id,
         attempt=None if kept.attempt is None else attempts[kept.attempt],
+        snapshot=seen,
         **kept.model_dump(include=times),
         **kept.model_dump(mode="json", exclude=times | others),
     )

@@ -14,7 +14,20 @@ def pack(content: FileContent) -> tuple[str, bytes]:
     fields = (content.patch, content.old, content.new)
     sizes = _SIZES.pack(*(-1 if each is None else len(each) for each in fields))
     raw = sizes + b"".join(each or b"" for each in fields)
-    return hashlib.sha256(raw).hexdigest(), zlib.compress(raw, level=1)
+    return hashlib.sha256(raw).hexdigest(), packed(raw)
+
+
+def packed(raw: bytes) -> bytes:
+    """As it lies in the database."""
+    return zlib.compress(raw, level=1)
+
+
+def is_whole(raw: bytes) -> bool:
+    """Whether this is what is kept of a file: three sizes, and as many bytes as they say."""
+    if len(raw) < _SIZES.size:
+        return False
+    sizes: tuple[int, ...] = _SIZES.unpack_from(raw)
+    return min(sizes) >= -1 and _SIZES.size + sum(max(0, size) for size in sizes) == len(raw)
 
 
 def unpack(part: bytes) -> FileContent:

@@ -26,13 +26,17 @@ _AT_ONCE = 200
 
 def keep_parts(taken: Taken) -> None:
     """Write what is large; before the transaction that keeps the rest, which it would hold up."""
+    write_parts(taken.parts)
+
+
+def write_parts(parts: Mapping[str, bytes]) -> None:
     known: set[str] = set()
-    for some in _portions(taken.parts):
+    for some in _portions(parts):
         stored = CodePart.objects.filter(digest__in=some)
         known.update(stored.values_list("digest", flat=True))
     missing = (
         CodePart(digest=digest, content=part, size=len(part))
-        for digest, part in taken.parts.items()
+        for digest, part in parts.items()
         if digest not in known
     )
     CodePart.objects.bulk_create(missing, batch_size=_AT_ONCE, ignore_conflicts=True)
@@ -100,13 +104,14 @@ def content_of(file: ChangedFile) -> FileContent:
 def contents_of(files: Iterable[ChangedFile]) -> dict[str, FileContent]:
     """What is kept of files, by their part."""
     wanted = {file.part: None for file in files if file.part}
-    return {
-        digest: unpack(bytes(content))
-        for some in _portions(wanted)
-        for digest, content in CodePart.objects.filter(digest__in=some).values_list(
-            "digest", "content"
-        )
-    }
+    return {digest: unpack(part) for digest, part in parts_of(wanted)}
+
+
+def parts_of(digests: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """What is large as it is stored, by its hash."""
+    for some in _portions(digests):
+        rows = CodePart.objects.filter(digest__in=some).values_list("digest", "content")
+        yield from ((digest, bytes(content)) for digest, content in rows)
 
 
 def _portions(names: Iterable[str]) -> Iterator[list[str]]:

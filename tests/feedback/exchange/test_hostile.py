@@ -1,9 +1,11 @@
 """Directories that somebody made in ignorance or on purpose: refused with a sentence."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from runs.models import Artifact, Event, Project, Run
 from tests import factories as f
 from tests.commands import faber
 from tests.original import RUN_ID, ask, change, emit, got, make_run, put
+from tests.repositories import Repository, reviewed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -219,6 +222,86 @@ def test_a_record_that_makes_no_sense_changes_nothing(
     assert not Run.objects.exists()
     assert not Project.objects.exists()
     assert not Artifact.objects.exists()
+
+
+@pytest.fixture
+def exported_code(tmp_path: Path) -> Path:
+    repository = Repository(tmp_path / "app")
+    repository.write("app.py", "changed\n")
+    run = reviewed(repository)
+    assert faber("export", run.run_id, str(tmp_path / "out")).code == 0
+    Run.objects.all().delete()
+    Project.objects.all().delete()
+    return tmp_path / "out"
+
+
+def code_in(folder: Path) -> list[Path]:
+    return sorted((folder / "faber" / "code").iterdir(), key=lambda file: file.stat().st_size)
+
+
+def in_listing(change: Callable[[Any], None]) -> Break:
+    """Another listing under its right name."""
+
+    def broken(folder: Path) -> None:
+        record = got(folder / "faber" / "record.json")
+        code = folder / "faber" / "code"
+        listing = got(code / record["snapshots"][0]["listing"])
+        change(listing)
+        put(code / "other", listing)
+        name = hashlib.sha256((code / "other").read_bytes()).hexdigest()
+        (code / "other").rename(code / name)
+        record["snapshots"][0]["listing"] = name
+        put(folder / "faber" / "record.json", record)
+
+    return broken
+
+
+def named_outside(listing: Any) -> None:
+    listing["base"]["files"][0][0] = "../../etc/passwd"
+
+
+def without_status(listing: Any) -> None:
+    listing["base"]["files"][0][1] = "imagined"
+
+
+def with_a_cut_part(listing: Any) -> None:
+    listing["base"]["files"][0][7] = hashlib.sha256(b"cut").hexdigest()
+
+
+def cut_part(folder: Path) -> None:
+    in_listing(with_a_cut_part)(folder)
+    (folder / "faber" / "code" / hashlib.sha256(b"cut").hexdigest()).write_bytes(b"cut")
+
+
+def no_code(folder: Path) -> None:
+    for file in code_in(folder):
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (in_record("requests.0.snapshot", 3), "requests[0].snapshot: is not one of the snapshots"),
+        (in_record("snapshots.0.previous", 0), "snapshots[0].previous: is not one of those before"),
+        (in_record("snapshots.0.listing", "../x"), "snapshots[0].listing"),
+        (in_record("snapshots.0.base", "--help"), "snapshots[0].base"),
+        (in_listing(named_outside), "base.files[0][0]: is outside the work tree"),
+        (in_listing(without_status), "base.files[0][1]"),
+        (in_listing(with_a_cut_part), ": is missing"),
+        (cut_part, ": is not what is kept of a changed file"),
+        (no_code, ": is missing"),
+    ],
+)
+def test_code_changes_that_make_no_sense_change_nothing(
+    exported_code: Path, broken: Break, said: str
+) -> None:
+    broken(exported_code)
+
+    answer = faber("import", str(exported_code))
+
+    assert answer.code == 2
+    assert said in answer.err
+    assert not Run.objects.exists()
 
 
 def test_what_only_the_database_notices_is_refused_too(exported: Path) -> None:

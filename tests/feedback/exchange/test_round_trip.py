@@ -1,12 +1,14 @@
 """Runs in every state leave the site and come back: each file is the same, byte for byte."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,15 +18,17 @@ from feedback.models import Delivery, FeedbackResponse
 from feedback.requests import answers
 from feedback.requests.answers import Words, respond
 from runs import engine
-from runs.domain.values.actors import Source
+from runs.accounts import users
+from runs.domain.values.actors import Role, Source
 from runs.engine import batches, starting
 from runs.engine.batches import BatchWish
 from runs.engine.change import Change
 from runs.engine.starting import Wish
-from runs.models import Artifact, AuditEntry, Batch, Project, Run, StepAttempt
+from runs.models import Artifact, AuditEntry, Batch, CodePart, Project, Run, StepAttempt
 from runs.worker import advance
 from tests import factories as f
 from tests.commands import faber
+from tests.repositories import Repository, reviewed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -37,6 +41,17 @@ def review(_: Path) -> Run:
 
 def completed(folder: Path) -> Run:
     return f.answered(review(folder), "approve", "fine")
+
+
+def changing_code(folder: Path) -> Run:
+    """Two rounds over the code of a repository."""
+    repository = Repository(folder / "app")
+    repository.write("app.py", "def add(a, b):\n    return b + a\n")
+    repository.write("new.txt", "new\n")
+    (repository.folder / "old.txt").unlink()
+    run = reviewed(repository)
+    repository.write("new.txt", "newer\n")
+    return f.answered(run, "request_changes", "Once more.")
 
 
 def queued(_: Path) -> Run:
@@ -242,6 +257,7 @@ STATES: list[Make] = [
     dry,
     on_an_issue,
     superseded,
+    changing_code,
 ]
 
 
@@ -351,6 +367,39 @@ def test_what_was_kept_of_files_comes_along(work_tree: Path, tmp_path: Path) -> 
     assert (shown.path, shown.revision) == ("list.md", 2)
 
 
+def test_the_code_changes_of_its_requests_come_along(
+    work_tree: Path, tmp_path: Path, client: Client
+) -> None:
+    run = f.fresh(changing_code(work_tree))
+    first, second = run.requests.order_by("pk")
+    before = {since: faber("diff", run.run_id, "--since", since).out for since in ("base", "round")}
+    exported(run, tmp_path / "out")
+    shutil.rmtree(work_tree)
+    CodePart.objects.all().delete()
+
+    there = came_back(run, tmp_path / "out")
+
+    assert {since: faber("diff", there.run_id, "--since", since).out for since in before} == before
+    assert "+newer" in before["round"]
+    assert "+new\n" in faber("diff", there.run_id, "--request", first.request_id).out
+    client.force_login(users.create("rita", role=Role.REVIEWER))
+    page = client.get(f"/requests/{second.request_id}/?tab=changes&since=base").content.decode()
+    assert "3 files" in page
+    assert "b + a" in re.sub(r"<[^>]+>", "", page)
+
+
+def test_a_run_comes_back_without_its_code_too(work_tree: Path, tmp_path: Path) -> None:
+    run = f.fresh(changing_code(work_tree))
+    exported(run, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "faber" / "code")
+
+    there = came_back(run, tmp_path / "out")
+
+    assert not there.snapshots.exists()
+    assert faber("diff", there.run_id).code == 6
+    assert faber("audit", "verify").code == 0
+
+
 def test_a_run_comes_back_without_its_files_too(work_tree: Path, tmp_path: Path) -> None:
     run = f.fresh(revised(work_tree))
     exported(run, tmp_path / "out")
@@ -451,8 +500,8 @@ def test_a_record_of_a_site_that_kept_no_titles_is_still_taken_in(tmp_path: Path
     run.delete()
     file = tmp_path / "out" / "faber" / "record.json"
     record = json.loads(file.read_text())
-    del record["run"]["own_title"]
-    for name in ("own_title", "round", "max_rounds", "agent", "cost_usd"):
+    del record["run"]["own_title"], record["snapshots"]
+    for name in ("own_title", "round", "max_rounds", "agent", "cost_usd", "snapshot"):
         del record["requests"][0][name]
     file.write_text(json.dumps(record))
 
