@@ -13,6 +13,12 @@ from tests import chromium
 FOLDER = Path(__file__).parent / "screenshots"
 LAPTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
+# Where an installed site keeps its data; the pictures say so instead of naming the scratch folder.
+DATA = "/home/me/.local/share/faber"
+RENAME = """([from, to]) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
+}"""
 
 
 def main() -> None:
@@ -31,34 +37,34 @@ def main() -> None:
 def walk(browser: Browser, site: Site) -> None:
     page = opened(browser, site)
     page.locator(".row-link").first.wait_for(timeout=20_000)
-    keep(page, "inbox")
-    first_review(page)
-    keep(page, "undo")
+    keep(page, site, "inbox")
+    first_review(page, site)
+    keep(page, site, "undo")
     press(page, "Apply now")
     to_next(page, site)
-    keep(page, "second-round")
+    keep(page, site, "second-round")
     keep_elsewhere(browser, site, page.url)
     answer(page, "Approve")
     to_next(page, site)
-    keep(page, "failure")
+    keep(page, site, "failure")
     answer(page, "Retry")
     to_next(page, site)
     answer(page, "Approve")
     page.get_by_role("link", name="View run", exact=True).click()
     page.locator("header .status", has_text="completed").wait_for(timeout=30_000)
-    keep(page, "run")
+    keep(page, site, "run")
     page.goto(f"{site.url}/audit/")
-    keep(page, "audit")
+    keep(page, site, "audit")
     page.goto(f"{site.url}/statistics/")
-    keep(page, "statistics")
+    keep(page, site, "statistics")
 
 
-def first_review(page: Page) -> None:
+def first_review(page: Page, site: Site) -> None:
     page.locator(".row-link").first.click()
     comment_on(page, "Which separator is used?", "Question")
     page.get_by_label("Comment", exact=True).fill("Say what happens without invoices.")
     expect(page.locator("#draft")).to_have_text("Draft saved")
-    keep(page, "review")
+    keep(page, site, "review")
     press(page, "Request changes")
     page.get_by_text("Takes effect in").wait_for()
 
@@ -95,7 +101,7 @@ def keep_elsewhere(browser: Browser, site: Site, address: str) -> None:
     ):
         page = opened(browser, site, **options)
         page.goto(address)
-        keep(page, name)
+        keep(page, site, name)
         page.context.close()
 
 
@@ -112,8 +118,9 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def keep(page: Page, name: str) -> None:
+def keep(page: Page, site: Site, name: str) -> None:
     page.wait_for_load_state("networkidle")
+    page.evaluate(RENAME, [site.environment["FABER_DATA_DIR"], DATA])
     page.screenshot(path=FOLDER / f"{name}.png")
     print(f"docs/screenshots/{name}.png")
 
