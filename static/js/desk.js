@@ -306,7 +306,8 @@ window.Comments = (() => {
     item.className = "remark";
     const place = document.createElement("p");
     place.className = "meta";
-    place.textContent = `${fields.remark ? "Edit of " : ""}${where}`;
+    const path = fields.path ? `${fields.path}, ` : "";
+    place.textContent = `${fields.remark ? "Edit of " : ""}${path}${where}`;
     const body = document.createElement("p");
     body.className = "remark-body";
     body.dir = "auto";

@@ -117,6 +117,16 @@ def test_side_by_side_fits_a_page_at_twice_its_size(
     assert page.locator(".change-body").first.evaluate(hidden) == 0
 
 
+def test_a_thumb_hits_the_mark_of_a_viewed_file(open_as: OpenAs, repository: Repository) -> None:
+    page = open_as(viewport={"width": 390, "height": 844})
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes")
+
+    mark = page.get_by_label("Viewed: app.py").bounding_box()
+
+    assert mark
+    assert min(mark["width"], mark["height"]) >= 24
+
+
 def test_the_name_of_a_file_stays_while_its_lines_scroll_past(
     open_as: OpenAs, repository: Repository
 ) -> None:
@@ -192,7 +202,9 @@ def test_a_comment_on_code_that_was_begun_is_kept_and_continued(
     expect(changes.get_by_role("link", name="Comment on line 60", exact=True)).to_be_focused()
     expect(page.get_by_text("Draft saved")).to_be_visible()
     page.reload()
-    page.get_by_role("button", name="Continue the comment on line 60").click()
+    begun = page.get_by_role("region", name="Not added yet")
+    expect(begun).to_contain_text("src/long.py, line 60")
+    begun.get_by_role("button", name="Continue the comment on line 60").click()
 
     expect(page.get_by_role("textbox", name="Comment on line 60")).to_have_value("Why a sum")
 
