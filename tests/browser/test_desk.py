@@ -74,7 +74,7 @@ def test_a_comment_is_changed_and_deleted(open_as: OpenAs, asked: FeedbackReques
 
     page.get_by_role("link", name="Edit the comment on line 3").click()
     page.get_by_role("textbox", name="Comment on line 3").fill("Which size?")
-    page.get_by_label("Question").check()
+    page.get_by_role("radio", name="Question").check()
     press(page, "Save comment")
     expect(page.locator(".file .inline-remark")).to_contain_text("Which size?")
 
