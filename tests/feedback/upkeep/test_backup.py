@@ -16,7 +16,8 @@ from tests.chaos.databases import new_postgres
 from tests.commands import CHECKOUT, FABER, Answer, environment
 from tests.sites import seed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+# One worker makes what they all use once.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("backup")]
 on_postgresql = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="no server was started for SQLite's tests"
 )
