@@ -13,6 +13,7 @@ from django.db.models import FilteredRelation, Q
 from django.utils import timezone
 
 from feedback.models import FeedbackRequest, FeedbackResponse, Inquiry
+from feedback.models.requests import of_open
 from feedback.requests import announce, answers, recorded
 from feedback.requests.deadlines import policy
 from feedback.requests.fingerprint import fingerprint
@@ -221,7 +222,7 @@ def pull_opened(run: Run) -> None:
 
 def pending(runs: Sequence[Run]) -> dict[int, PendingRequest]:
     waiting = FeedbackRequest.objects.filter(run__in=runs, status=RequestStatus.PENDING)
-    rows = waiting.values_list("run_id", "request_id", "due_at")
+    rows = of_open(waiting).values_list("run_id", "request_id", "due_at")
     return {run_pk: PendingRequest(request_id, due_at) for run_pk, request_id, due_at in rows}
 
 

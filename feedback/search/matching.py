@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from feedback.models import FeedbackRequest, FeedbackResponse
-from feedback.models.requests import of_open
 from feedback.search.index import ANSWERS, QUESTIONS
+from runs.domain.values.status import RequestStatus
 from runs.models import Run
 from runs.search.index import RUNS, SHORTEST, TextIndex
 from runs.search.looks import RECENT, Sql, any_of, indexed
@@ -15,6 +15,7 @@ from runs.search.matching import is_work_id, named
 # Of the first rows of a list; from here on it is shorter to walk along the list than to look up
 # all that have the text.
 MANY = 70
+MOST = 20_000  # requests; nobody pages to so many
 
 
 def asked(rows: QuerySet[FeedbackRequest], text: str) -> QuerySet[FeedbackRequest]:
@@ -24,9 +25,14 @@ def asked(rows: QuerySet[FeedbackRequest], text: str) -> QuerySet[FeedbackReques
         said |= Q(run__target__icontains=text)
     if len(text) < SHORTEST:
         return _of_the_first(rows, said)
-    of_runs = of_open(FeedbackRequest.objects.filter(run__in=_runs(text)))
+    near = _near(rows, said)
+    if len(near) >= MANY:
+        return rows.filter(said)
     own = () if is_work_id(text) else (indexed(QUESTIONS, text),)
-    return _found(rows, said, [_sql(_of_the_first(rows, said)), _sql(of_runs), *own])
+    looks = [_sql(FeedbackRequest.objects.filter(run__in=_runs(text))), *own]
+    # Looked up once, as a page counts each type of them; by their keys, which are few.
+    every = FeedbackRequest.objects.filter(any_of(looks), status=RequestStatus.PENDING)
+    return rows.filter(pk__in=[*near, *every.order_by().values_list("pk", flat=True)[:MOST]])
 
 
 def decided(rows: QuerySet[FeedbackResponse], text: str) -> QuerySet[FeedbackResponse]:
@@ -43,12 +49,19 @@ def decided(rows: QuerySet[FeedbackResponse], text: str) -> QuerySet[FeedbackRes
 
 
 def _of_the_first(rows: QuerySet[Any], said: Q) -> QuerySet[Any]:
-    return rows.filter(pk__in=rows.values("pk")[:RECENT]).filter(said)
+    return rows.filter(pk__in=_near(rows, said))
+
+
+def _near(rows: QuerySet[Any], said: Q) -> list[int]:
+    """The keys of those among the first; looked up, not walked to."""
+    keys = list(rows.values_list("pk", flat=True)[:RECENT])
+    every = rows.model._default_manager.filter(pk__in=keys).filter(said).order_by()
+    return list(every.values_list("pk", flat=True))
 
 
 def _found(rows: QuerySet[Any], said: Q, looks: list[Sql]) -> QuerySet[Any]:
     """A text that is in many of the first is in many: then these are soon enough found."""
-    is_in_many = _of_the_first(rows, said).order_by().count() >= MANY
+    is_in_many = len(_near(rows, said)) >= MANY
     return rows.filter(said if is_in_many else any_of(looks))
 
 
