@@ -1,21 +1,24 @@
-"""A year of a busy site: 20,000 runs with agent output; what pruning does to size and speed.
+"""A year of a busy site: 20,000 runs with agent output, cleaned up every night.
 
-    python -m bench.work.year [RUNS]
+    python -m bench.work.year [RUNS] [--never]
 
 Some runs go through the engine; the others are copies of them, each with ids, a history, lines of
-the record and a moment of its own, so that `audit verify` has as much to look at.
+the record and a moment of its own, so that `audit verify` has as much to look at. After each day
+comes the site's own nightly cleanup, with the clock of that night; with `--never` it keeps all.
 """
 
+import argparse
 import json
 import os
 import random
+import statistics
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,10 +27,12 @@ RUNS = 20_000
 OPEN_EACH = 50  # one run in so many still waits for a decision
 ORIGINALS = 100
 OUTPUT_BYTES = 16_000
+DAYS = 365
 KEPT_DAYS = 90
 TITLES = {
+    "runs": "runs",
+    "pruned": "pruned runs",
     "database_mb": "database, MB",
-    "compact_mb": "compacted, MB",
     "verify_seconds": "audit verify, s",
     "faults": "faults found",
     "list_ms": "list of runs, ms",
@@ -39,29 +44,39 @@ TITLES = {
 
 
 def main() -> None:
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    arguments = argparse.ArgumentParser(prog="python -m bench.work.year")
+    arguments.add_argument("runs", nargs="?", type=int, default=RUNS)
+    arguments.add_argument("--never", action="store_true", help="keep all")
+    given = arguments.parse_args()
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="faber-year-") as folder:
-        _begin(Path(folder))
-        filled = _timed(lambda: fill(wanted))
+        _begin(Path(folder), kept_days=0 if given.never else KEPT_DAYS)
+        year = Year.begun(given.runs)
+        nights = [year.live(day) for day in range(KEPT_DAYS)]
         before = measured(Path(folder), "before")
-        began = time.perf_counter()
-        removed = _pruned()
-        pruning = time.perf_counter() - began
+        nights += [year.live(day) for day in range(KEPT_DAYS, DAYS)]
         after = measured(Path(folder), "after")
-    print(f"{wanted} runs within a year, made in {filled:.0f} s; pruned in {pruning:.1f} s:")
-    print("  " + ", ".join(f"{count} {name}" for name, count in removed.items() if count))
-    print(f"{'':24}{'before':>12}{'after':>12}")
+    _report(before, after, nights)
+    print(f"The whole took {time.perf_counter() - began:.0f} s.")
+
+
+def _report(before: dict[str, Any], after: dict[str, Any], nights: Sequence[float]) -> None:
+    print(f"{'':24}{f'day {KEPT_DAYS}':>12}{f'day {DAYS}':>12}")
     for name, title in TITLES.items():
         print(f"{title:24}{before[name]:>12}{after[name]:>12}")
-    print(json.dumps({"runs": wanted, "before": before, "after": after, "removed": removed}))
+    late = sorted(nights[KEPT_DAYS:])
+    night = {"median": round(statistics.median(late), 2), "longest": round(late[-1], 2)}
+    print(f"A night took {night['median']} s, the longest {night['longest']} s.")
+    print(json.dumps({"before": before, "after": after, "night": night}))
 
 
-def _begin(folder: Path) -> None:
+def _begin(folder: Path, *, kept_days: int) -> None:
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "faber_site.settings",
         "FABER_DATA_DIR": str(folder),
         "FABER_DATABASE_URL": os.environ.get("YEAR_DATABASE_URL", ""),
         "FABER_PYTHON_STEPS": "tests.steps",
+        "FABER_RETENTION_DAYS": str(kept_days),
         "FABER_UNDO_SECONDS": "0",
     }
     import django  # noqa: PLC0415
@@ -80,23 +95,57 @@ def _begin(folder: Path) -> None:
             cursor.execute("PRAGMA synchronous=OFF")
 
 
-def fill(wanted: int) -> None:
-    """The runs of a year, in order."""
-    from django.db import transaction  # noqa: PLC0415
+@dataclass(frozen=True, kw_only=True)
+class Year:
+    """What happens on each of its days, in order."""
+
+    begin: datetime
+    runs: int
+    originals: "Sequence[Original]"
+
+    @classmethod
+    def begun(cls, runs: int) -> "Year":
+        from django.utils import timezone  # noqa: PLC0415
+
+        begin = timezone.now() - timedelta(days=DAYS)
+        with mock.patch.object(timezone, "now", return_value=begin):
+            originals = [_original(number) for number in range(ORIGINALS)]
+        return cls(begin=begin, runs=runs, originals=originals)
+
+    def live(self, day: int) -> float:
+        """The runs of a day, then its night; how many seconds that took."""
+        self._work(range(self._made_before(day), self._made_before(day + 1)))
+        if day % 30 == 0:
+            print(f"day {day}", file=sys.stderr)
+        return _timed(lambda: clean_up_at(self.begin + timedelta(days=day + 1)))
+
+    def _made_before(self, day: int) -> int:
+        return max(ORIGINALS, self.runs * day // DAYS)
+
+    def _work(self, numbers: range) -> None:
+        from django.db import transaction  # noqa: PLC0415
+
+        from runs.chain import links  # noqa: PLC0415
+
+        step = timedelta(days=DAYS) / self.runs
+        with transaction.atomic():
+            for number in numbers:
+                copied(self.originals[number % ORIGINALS], number, step * number)
+        links.link_all()
+
+
+def clean_up_at(night: datetime) -> None:
+    """What the site does by itself once a day."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from runs.chain import links  # noqa: PLC0415
+    from feedback.upkeep import nightly  # noqa: PLC0415
+    from runs.models import clock  # noqa: PLC0415
 
-    begin = timezone.now() - timedelta(days=365)
-    with mock.patch.object(timezone, "now", return_value=begin):
-        originals = [_original(number) for number in range(ORIGINALS)]
-    step = timedelta(days=365) / wanted
-    for start in range(ORIGINALS, wanted, 500):
-        with transaction.atomic():
-            for number in range(start, min(start + 500, wanted)):
-                copied(originals[number % ORIGINALS], number, step * number)
-        links.link_all()
-        print(f"{start + 500} runs", file=sys.stderr)
+    with (
+        mock.patch.object(timezone, "now", return_value=night),
+        mock.patch.object(clock, "now", return_value=night),
+    ):
+        nightly.clean_up()
 
 
 def _original(number: int) -> "Original":
@@ -224,9 +273,6 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
 
     with connection.cursor() as cursor:
         _settle(cursor)
-        size = disk.use().database
-        cursor.execute("VACUUM")
-        _settle(cursor)
     found: list[str] = []
     verifying = _timed(lambda: found.extend(faults()))
     client = Client(headers={"host": "127.0.0.1"})
@@ -235,8 +281,9 @@ def measured(folder: Path, name: str) -> dict[str, Any]:
     file = folder / f"{name}.faber"
     backing_up = _timed(lambda: backup.write(file, f.STARTER))
     return {
-        "database_mb": round(size / 1e6, 1),
-        "compact_mb": round(disk.use().database / 1e6, 1),
+        "runs": Run.objects.count(),
+        "pruned": Run.objects.exclude(pruned_at=None).count(),
+        "database_mb": round(disk.use().database / 1e6, 1),
         "verify_seconds": round(verifying, 1),
         "faults": len(found),
         "list_ms": _page(client, "/runs/"),
@@ -261,14 +308,6 @@ def _page(client: Any, address: str) -> float:
         assert client.get(address).status_code == 200, address
         times.append(time.perf_counter() - began)
     return round(sorted(times)[3] * 1000, 1)
-
-
-def _pruned() -> dict[str, int]:
-    from django.utils import timezone  # noqa: PLC0415
-
-    from feedback.upkeep import prune  # noqa: PLC0415
-
-    return prune.prune(timezone.now() - timedelta(days=KEPT_DAYS)).shape()
 
 
 def _timed(work: Callable[[], object]) -> float:
