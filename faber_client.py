@@ -289,7 +289,8 @@ class Faber:
                 with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
                     return answer.status, answer.headers, json.load(answer)
             except urllib.error.HTTPError as error:
-                refused = _refusal(error)
+                with error:
+                    refused = _refusal(error)
                 if refused.status not in (429, 502, 503, 504) and refused.code != "in_progress":
                     raise refused from None
                 pause = float(error.headers.get("Retry-After") or 2**attempt)

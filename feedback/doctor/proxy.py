@@ -150,6 +150,7 @@ def _asked() -> Answer:
         with opener.open(address, timeout=_PATIENCE) as response:
             return Answer(status=response.status, body=response.read(_LONGEST).decode())
     except HTTPError as error:
-        return Answer(status=error.code, body=error.read(_LONGEST).decode(errors="replace"))
+        with error:
+            return Answer(status=error.code, body=error.read(_LONGEST).decode(errors="replace"))
     except (OSError, ValueError) as error:
         return Answer(problem=str(getattr(error, "reason", error)))

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from runs.domain.responses.results import Result, failure, read_response
+from runs.domain.values.plain_json import is_deep
 from runs.executors.output import last_lines
 
 # How many objects are looked at from the end; behind so much garbage nobody meant to answer.
@@ -36,7 +37,8 @@ def _from_the_end(text: str) -> Iterator[dict[str, object]]:
             found: dict[str, object] = json.loads(text[start:end])
         except (ValueError, RecursionError):
             continue
-        yield found
+        if not is_deep(found):
+            yield found
 
 
 def agent_answer(stdout: str, *, step: str) -> Result:

@@ -16,12 +16,13 @@ def storable(document: object) -> object:
     text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace").decode()
     text = _NUL.sub("\\1\N{REPLACEMENT CHARACTER}", text)
     plain: object = json.loads(text, parse_constant=lambda _constant: None)
-    if _is_deep(plain):
+    if is_deep(plain):
         raise ValueError("it is nested too deeply")
     return plain
 
 
-def _is_deep(value: object) -> bool:
+def is_deep(value: object) -> bool:
+    """Deeper than anybody means; some versions of Python read what others refuse."""
     level = [value]
     for _ in range(100):
         if not level:

@@ -70,6 +70,8 @@ def inside(workspace: Path, named: str) -> Path | None:
     absolute = Path(named)
     is_inside = absolute.is_absolute() and absolute.resolve().is_relative_to(root)
     file = (absolute if is_inside else root / named.lstrip("/")).resolve()
+    if file.is_symlink():  # with every link followed; Python before 3.13 says so itself
+        raise RuntimeError(f"{named} is a loop of links")
     return file if file.is_relative_to(root) else None
 
 

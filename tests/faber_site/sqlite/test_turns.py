@@ -73,7 +73,9 @@ def test_all_that_many_write_at_once_is_there(file: Path) -> None:
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(write, range(WRITERS)))
 
-    assert written(connected(file)) == WRITERS * WRITES * 2
+    database = connected(file)
+    assert written(database) == WRITERS * WRITES * 2
+    database.close()
     assert not has_turn(file)
 
 
@@ -165,6 +167,7 @@ def test_a_fork_that_ends_leaves_its_parent_the_turn(file: Path) -> None:
     database.close()
 
 
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # that is what it is about
 def test_a_thread_that_ends_in_its_turn_keeps_nobody_waiting(file: Path) -> None:
     def begin() -> None:
         database = connected(file)
