@@ -9,7 +9,7 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
@@ -122,7 +122,7 @@ urls = (
     [
         path("docs", docs, name="docs"),
         *(_opened(cast("URLPattern", each)) for each in _patterns),
-        path("<path:rest>", no_such_call),
+        re_path(r"^(?P<rest>(?s:.+))$", no_such_call),  # also lines, which no path has
     ],
     _app_name,
     _namespace,

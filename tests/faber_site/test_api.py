@@ -1,7 +1,7 @@
 """Every call with whatever OpenAPI allows and does not allow, by schemathesis."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,11 @@ from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.hypothesis.builder import (
+    HypothesisTestConfig,
+    HypothesisTestMode,
+    create_test,
+)
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -34,9 +39,13 @@ pytestmark = [
 ]
 
 schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
-# Without a token a body is never looked at, so a few of them are enough.
-bodies_unread = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
-bodies_unread.config.phases.coverage.enabled = False
+_METHODS = ("get", "post", "put", "patch", "delete")
+CALLS = [
+    f"{method.upper()} {path}"
+    for path, calls in schema.raw_schema["paths"].items()
+    for method in calls
+    if method in _METHODS
+]
 few = settings(
     max_examples=6,
     deadline=None,
@@ -93,34 +102,49 @@ def with_real_ids(case: Any, runs: list[Run]) -> None:
             case.path_parameters[name] = real
 
 
-@schema.parametrize()
-@few
-def test_every_answer_conforms(case: Any, secrets: list[str], runs: list[Run]) -> None:
-    with_real_ids(case, runs)
-    secret = random.Random(str(case.body)).choice([secrets[0], *secrets])  # noqa: S311
+def called(call: str, check: Callable[..., None], *modes: HypothesisTestMode) -> None:
+    """Check what is made for one call; made here, because of all calls it would take long."""
+    operation = schema.find_operation_by_label(call)
+    assert operation
+    made = HypothesisTestConfig(project=schema.config, modes=list(modes))
+    create_test(operation=operation, test_func=check, config=made)()
 
-    # A header that was left out on purpose is put back here: only a wrong body must be refused.
-    must_refuse = [negative_data_rejection] if wrong_parts(case) == {ParameterLocation.BODY} else []
 
-    # Its own client asks for compressed answers and reads none.
-    headers = {"Authorization": f"Bearer {secret}", "Accept-Encoding": "identity"}
-    case.call_and_validate(headers=headers, checks=[*CHECKS, *must_refuse])
+@pytest.mark.parametrize("call", CALLS)
+def test_every_answer_conforms(call: str, secrets: list[str], runs: list[Run]) -> None:
+    @few
+    def conforms(case: Any) -> None:
+        with_real_ids(case, runs)
+        secret = random.Random(str(case.body)).choice([secrets[0], *secrets])  # noqa: S311
+        # A header that was left out on purpose is put back here: only a wrong body must be refused.
+        is_refused = wrong_parts(case) == {ParameterLocation.BODY}
+        must_refuse = [negative_data_rejection] if is_refused else []
+        # Its own client asks for compressed answers and reads none.
+        headers = {"Authorization": f"Bearer {secret}", "Accept-Encoding": "identity"}
+        case.call_and_validate(headers=headers, checks=[*CHECKS, *must_refuse])
+
+    called(call, conforms, *HypothesisTestMode)
 
 
 def wrong_parts(case: Any) -> set[ParameterLocation]:
     return {part for part, info in case.meta.components.items() if info.mode.is_negative}
 
 
-@bodies_unread.parametrize()
-@settings(few, max_examples=3)
-def test_without_a_token_nothing_is_told(case: Any, runs: list[Run]) -> None:
-    with_real_ids(case, runs)
-    for name in list(case.headers or {}):
-        if name.lower() == "authorization":
-            del case.headers[name]
+@pytest.mark.parametrize("call", CALLS)
+def test_without_a_token_nothing_is_told(call: str, runs: list[Run]) -> None:
+    @settings(few, max_examples=3)
+    def is_refused(case: Any) -> None:
+        with_real_ids(case, runs)
+        for name in list(case.headers or {}):
+            if name.lower() == "authorization":
+                del case.headers[name]
 
-    response = case.call()
+        response = case.call()
 
-    assert response.status_code in (401, 404, 405)
-    assert response.json()["error"]["code"] in ("unauthorised", "not_found", "method_not_allowed")
-    assert "small" not in response.text
+        refusals = ("unauthorised", "not_found", "method_not_allowed")
+        assert response.status_code in (401, 404, 405)
+        assert response.json()["error"]["code"] in refusals
+        assert "small" not in response.text
+
+    # A body is never looked at then, so a few of them are enough.
+    called(call, is_refused, HypothesisTestMode.EXAMPLES, HypothesisTestMode.FUZZING)
