@@ -121,6 +121,26 @@ def test_a_worker_whose_guard_is_gone_takes_no_more_jobs(
     assert queue.waiting(Lane.STEPS) == 1
 
 
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_newer_worker_lets_one_that_waits_longer_look_first(
+    seat: WorkerSeat, monkeypatch: pytest.MonkeyPatch, is_busy: bool
+) -> None:
+    seat.is_busy.value = is_busy
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        queue.enqueue(Job.ADVANCE_RUN, 1)
+
+    monkeypatch.setattr("runs.jobs.wakeup.SocketListener.wait", lambda _self, _seconds: wait(0.0))
+    monkeypatch.setattr("runs.jobs.wakeup.NotifiedListener.wait", lambda _self, _seconds: wait(0.0))
+    monkeypatch.setattr("runs.jobs.database.lanes.time.sleep", wait)
+    with closing(WorkerSeat(Lane.STEPS, Bell(), [seat])) as newer:
+        newer.get()
+
+    assert waited == ([0.0] if is_busy else [0.0, lanes.COURTESY_SECONDS])
+
+
 def test_a_job_is_gone_when_it_is_taken(seat: WorkerSeat) -> None:
     queue.enqueue(Job.ADVANCE_RUN, 7)
 
