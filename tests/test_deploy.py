@@ -11,7 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from faber_site.configuration import variables
 from runs.accounts import tokens
 from runs.domain.values.actors import Scope
-from runs.models import Run
 from tests import factories as f
 from tests import workers
 from tests.commands import CHECKOUT
@@ -38,7 +37,7 @@ def test_the_containers_start_what_faber_has() -> None:
 @pytest.mark.django_db
 def test_every_query_of_the_dashboard_names_metrics_and_labels_that_there_are() -> None:
     run = f.started(f.five_steps())
-    Run.objects.filter(pk=run.pk).update(cost_usd=1.5, input_tokens=900, output_tokens=100)
+    run.attempts.update(cost_usd=1.5, input_tokens=900, output_tokens=100)
     workers.report()
     known = metrics_told()
     dashboard = json.loads((CHECKOUT / "deploy" / "grafana-dashboard.json").read_text())

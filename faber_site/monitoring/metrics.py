@@ -37,6 +37,7 @@ from feedback.models import (
     WebhookDelivery,
 )
 from feedback.totals import kept
+from feedback.totals.daily import added
 from feedback.upkeep import disk
 from runs.accounts import tokens
 from runs.accounts.membership import EVERYTHING
@@ -172,13 +173,13 @@ def _costs() -> Iterable[Metric]:
     tokens = CounterMetricFamily(
         "faber_agent_tokens", "Tokens that agents report.", labels=["project", "direction"]
     )
-    spent = kept.STEPS.by_project(EVERYTHING, None)
-    for pk, project in (
-        Project.objects.filter(pk__in=spent).order_by("name").values_list("pk", "name")
-    ):
-        dollars.add_metric([project], spent[pk].usd)
-        tokens.add_metric([project, "input"], spent[pk].tokens_in)
-        tokens.add_metric([project, "output"], spent[pk].tokens_out)
+    known = [each.by_project(EVERYTHING, None) for each in (kept.STEPS, kept.INQUIRIES)]
+    projects = Project.objects.filter(pk__in={pk for each in known for pk in each})
+    for pk, project in projects.order_by("name").values_list("pk", "name"):
+        spent = added(each[pk] for each in known if pk in each)
+        dollars.add_metric([project], spent.usd)
+        tokens.add_metric([project, "input"], spent.tokens_in)
+        tokens.add_metric([project, "output"], spent.tokens_out)
     yield dollars
     yield tokens
 

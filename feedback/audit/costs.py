@@ -4,11 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.db.models import Sum
-
-from feedback.models import Inquiry
 from feedback.totals.daily import Sums
 from feedback.totals.kept import INQUIRIES, STEPS
 from runs.accounts.membership import Sight
@@ -135,24 +132,16 @@ def _dearest(sight: Sight, since: date | None) -> list[RunCost]:
     if len(found) < RUNS:
         found = list(of_period.values_list("pk", flat=True)[:RUNS])
     rows = Run.objects.select_related("project").defer("plan").in_bulk(found)
-    said = {pk: _sums(*sums) for pk, *sums in _inquiries_of(found)}
-    dearest = [
-        RunCost(run, Cost.of(_sums(run.cost_usd, run.input_tokens, run.output_tokens).plus(more)))
-        for run, more in ((rows[pk], said.get(pk, Sums())) for pk in found)
-    ]
-    return sorted(dearest, key=lambda each: -each.cost.usd)
+    return [RunCost(rows[pk], _cost_of(rows[pk])) for pk in found]
 
 
-def _inquiries_of(runs: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-    """What the questions to their agents cost, which a run's own cost does not hold."""
-    asked = Inquiry.objects.filter(request__run__in=runs).order_by()
-    return asked.values_list("request__run").annotate(
-        Sum("cost_usd"), Sum("input_tokens"), Sum("output_tokens")
+def _cost_of(run: Run) -> Cost:
+    """Of its steps and of the questions to its agents."""
+    return Cost(
+        usd=run.cost_usd or 0.0,
+        tokens_in=run.input_tokens or 0,
+        tokens_out=run.output_tokens or 0,
     )
-
-
-def _sums(usd: float | None, tokens_in: int | None, tokens_out: int | None) -> Sums:
-    return Sums(usd=usd or 0.0, tokens_in=tokens_in or 0, tokens_out=tokens_out or 0)
 
 
 def _weeks(sight: Sight, last: date) -> list[WeekCost]:

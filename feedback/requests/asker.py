@@ -39,7 +39,7 @@ WEIGHT_OF_A_STEP = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class NewRequest:
+class ReadyRequest:
     """A request with what it shows, not written yet."""
 
     request: FeedbackRequest
@@ -61,7 +61,7 @@ class NewRequest:
         announce.opened(request)
 
 
-def prepared(run: Run, unit: Unit, question: Question, asking: Asking) -> NewRequest:
+def prepared(run: Run, unit: Unit, question: Question, asking: Asking) -> ReadyRequest:
     now = asking.now
     made = _made_by(run, asking.after)
     reviewers = list(question.reviewers) or run.project.reviewers
@@ -101,7 +101,7 @@ def prepared(run: Run, unit: Unit, question: Question, asking: Asking) -> NewReq
         **policy.columns(question, run.project, now),
     )
     request.seal = seal_of(request, asking.shown, run.plan_hash)
-    return NewRequest(request, asking.shown)
+    return ReadyRequest(request, asking.shown)
 
 
 _ASKED = Prepared(

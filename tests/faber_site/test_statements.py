@@ -102,7 +102,7 @@ NO_LIST = (
     "api/v1/runs/<path:run_id>/changes",
     "api/v1/docs",
     "api/v1/openapi.json",
-    "api/v1/<path:rest>",
+    "api/v1/^(?P<rest>(?s:.+))$",
 )
 # A list that is empty at first has no rows to ask for.
 ALLOWED = 1

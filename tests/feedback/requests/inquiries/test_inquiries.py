@@ -8,6 +8,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django import Settings
 
+from faber_site.monitoring.metrics import FromDatabase
 from feedback.audit import costs, integrity
 from feedback.models import FeedbackRequest, Inquiry
 from feedback.requests.inquiries import answering
@@ -475,6 +476,17 @@ def test_what_an_answer_cost_is_on_the_page_of_costs(agents: FakeAgents, tmp_pat
     (project,) = found.projects
     assert (project.runs, project.cost) == (1, found.total)
     assert found.dearest[0].cost.usd == found.this_week.usd == pytest.approx(0.0842)
+
+
+def test_metrics_tell_what_an_answer_cost(agents: FakeAgents, tmp_path: Path) -> None:
+    asked = planned(agents, tmp_path, BECAUSE)
+    ask(asked.request_id, WHY, actor=f.person())
+    work_off()
+
+    told = {each.name: each for each in FromDatabase().collect()}
+
+    (spent,) = told["faber_agent_cost_usd"].samples
+    assert spent.value == pytest.approx(2 * 0.0421)
 
 
 def test_the_terminal_waits_for_the_answer(agents: FakeAgents, tmp_path: Path) -> None:
