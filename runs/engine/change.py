@@ -56,6 +56,8 @@ class Change:
     def __init__(self, run: Run, *, known: Mapping[str, object] | None = None) -> None:
         self.run = run
         self._before = {name: getattr(run, name) for name in _CHANGING}
+        if known:  # its worker may have seen other whereabouts since it read the run
+            self._before |= dict.fromkeys(WHEREABOUTS)
         self._known = known
         self.now = clock.noted() if known else clock.read_at(run)
         self.last: StepAttempt | None = None  # what was executed before this change
