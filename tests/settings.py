@@ -15,7 +15,7 @@ os.environ["TESTS_OF"] = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ.setdefault("FABER_PYTHON_STEPS", "tests.steps")
 os.environ.setdefault("FABER_UNDO_SECONDS", "0")  # a test of the undo time asks for it
 if os.environ.get("FABER_TEST_DATABASE") == "postgres" and "FABER_DATABASE_URL" not in os.environ:
-    os.environ["FABER_DATABASE_URL"] = postgres.start()
+    os.environ["FABER_DATABASE_URL"] = postgres.start_for_tests()
 
 from faber_site.settings import *  # noqa: F403
 from faber_site.settings import DATABASES, FABER_DATA_DIR, STATIC_ROOT
