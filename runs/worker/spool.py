@@ -5,6 +5,7 @@ import errno
 import fcntl
 import logging
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from runs.engine import Claim, Settlement
 
 logger = logging.getLogger(__name__)
 
+# A file of one process for its results, and what earlier releases made for each of them.
+_SPOOL, _SINGLE = ".spool", ".json"
 _BEGUN, _UNREADABLE = ".begun", ".unreadable"
+_END = b"\n"  # behind a whole result; there is none inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +42,21 @@ _FORM = TypeAdapter(SpooledResult)
 @contextmanager
 def kept(claim: Claim, settlement: Settlement) -> Iterator[None]:
     """Hold a result on disk; it stays there when this process dies or gives up."""
-    name = _folder() / f"{claim.attempt.pk}-{os.getpid()}.json"
     attempt = claim.attempt
     what = SpooledResult(attempt=attempt.pk, worker=attempt.worker, settlement=settlement)
     try:
-        file = _write(name, what)
+        file = _written(_FORM.dump_json(what) + _END)
     except OSError as error:  # a full disk, say: the result is still held in memory
         logger.warning("the result of %s is not kept on disk: %s", attempt, error)
         yield
         return
-    with file:
+    try:
         yield
-        name.unlink(missing_ok=True)
+    except BaseException:
+        file.close()  # whoever looks for results next finds it
+        raise
+    file.clear()
+    _free.append(file)
 
 
 def left() -> Iterator[SpooledResult]:
@@ -74,8 +81,8 @@ def _taken(name: Path) -> Iterator[SpooledResult]:
 
 
 def _found(name: Path, content: bytes) -> Iterator[SpooledResult]:
-    if name.suffix == _BEGUN:
-        return  # its process died before the whole of it was written
+    if not (content.endswith(_END) if name.suffix == _SPOOL else name.suffix == _SINGLE):
+        return  # its process died when it had none, or before the whole of it was written
     try:
         yield _FORM.validate_json(content)
     except ValidationError as error:
@@ -83,29 +90,79 @@ def _found(name: Path, content: bytes) -> Iterator[SpooledResult]:
         name.rename(name.with_suffix(_UNREADABLE))
 
 
-def _write(name: Path, what: SpooledResult) -> IO[bytes]:
-    """Not waiting for the disk: processes die often, and machines with all their leases."""
-    name.parent.mkdir(mode=0o700, exist_ok=True)
-    begun, content = name.with_suffix(_BEGUN), _FORM.dump_json(what)
-    file = begun.open("wb", buffering=0)
+class _SpoolFile:
+    """Room for one result after another, locked for as long as its process lives.
+
+    Nothing waits for the disk: processes die often, and machines with all their leases.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        name = folder / f"{os.getpid()}-{secrets.token_hex(8)}{_SPOOL}"
+        begun = name.with_suffix(_BEGUN)
+        self._file = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        _open.add(self)
+        try:
+            # Until it is locked, whoever looks for results takes it for one of the dead.
+            _lock(self._file)
+            begun.rename(name)
+        except OSError:
+            self.close()
+            begun.unlink(missing_ok=True)
+            raise
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a result in it would be found there: it may have been cleared away."""
+        return folder == self._folder and os.fstat(self._file).st_nlink > 0
+
+    def write(self, content: bytes) -> None:
+        if os.pwrite(self._file, content, 0) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def clear(self) -> None:
+        os.ftruncate(self._file, 0)
+
+    def close(self) -> None:
+        _open.discard(self)
+        os.close(self._file)
+
+
+_open: set[_SpoolFile] = set()
+_free: list[_SpoolFile] = []
+
+
+def _written(content: bytes) -> _SpoolFile:
+    file = _file_in(_folder())
     try:
-        _lock(file)
-        _write_all(file, content)
-        begun.rename(name)
+        file.write(content)
     except OSError:
-        # Nobody else can remove what is locked, and this process may live long.
-        begun.unlink(missing_ok=True)
-        file.close()
+        file.clear()
+        _free.append(file)
         raise
     return file
 
 
-def _write_all(file: IO[bytes], content: bytes) -> None:
-    if file.write(content) < len(content):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def _file_in(folder: Path) -> _SpoolFile:
+    while _free:
+        file = _free.pop()
+        if file.is_in(folder):
+            return file
+        file.close()
+    return _SpoolFile(folder)
 
 
-def _lock(file: IO[bytes]) -> bool:
+def _leave_to_the_parent() -> None:
+    """A fork would hold its parent's locks, and live on with them."""
+    for file in list(_open):
+        file.close()
+    _free.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)
+
+
+def _lock(file: IO[bytes] | int) -> bool:
     """Held for as long as the process that took it lives."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 
@@ -137,13 +138,21 @@ def _strike(weather: Weather, plan: Plan, say: Say) -> Counter[str]:
 
 def _unrest(scene: Scene, crowd: Crowd) -> str:
     spools = [host.scratch.folder / "spool" for host in scene.hosts]
-    kept = [file.name for spool in spools if spool.is_dir() for file in spool.iterdir()]
+    files = [file for spool in spools if spool.is_dir() for file in spool.iterdir()]
+    kept = [file.name for file in files if _holds_something(file)]
     try:
         left = looking.unrest(scene.database)
     except (psycopg.Error, sqlite3.Error) as error:
         left = str(error)
     under_way = "calls are under way" if crowd.is_calling else ""
     return "; ".join(filter(None, [left, f"spool {kept}" if kept else "", under_way]))
+
+
+def _holds_something(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _troubles(scene: Scene) -> list[str]:

@@ -1,6 +1,7 @@
 """Results reach the record, whatever the database and the worker do meanwhile."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,7 +50,8 @@ def claimed(run: Run, worker: str = "worker") -> Claim:
 
 
 def spooled(data: Path) -> list[str]:
-    return sorted(file.name for file in (data / "spool").glob("*"))
+    """The files that hold something; an empty one is its process's for the next result."""
+    return sorted(file.name for file in (data / "spool").glob("*") if file.stat().st_size)
 
 
 class Trouble:
@@ -248,7 +250,7 @@ def test_a_disk_that_is_full_keeps_no_result_from_being_settled(
     def full(*_args: Any, **_named: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "open", full)
+    monkeypatch.setattr(os, "open", full)
 
     assert settling.settle(claim, engine.settlement(claim, DONE))
 
@@ -260,19 +262,79 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_half_written(
     claim = claimed(run)
     left: list[str] = []
 
-    def full(*_args: Any, **_named: Any) -> None:
-        raise OSError(28, "No space left on device")
-
     def put_on_record(*args: Any, **named: Any) -> Any:
         left.extend(spooled(data))
         return put(*args, **named)
 
-    put = engine.put_on_record
+    put, write = engine.put_on_record, os.pwrite
     monkeypatch.setattr(engine, "put_on_record", put_on_record)
-    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(os, "pwrite", lambda file, content, at: write(file, content[:9], at))
 
-    assert settling.settle(claim, engine.settlement(claim, DONE))
+    following = settling.settle(claim, engine.settlement(claim, DONE))
+
+    assert following
     assert left == []
+    monkeypatch.setattr(os, "pwrite", write)
+    assert settling.settle(following, engine.settlement(following, DONE)) is None
+    assert len(left) == 1
+
+
+def test_results_of_one_process_are_kept_in_one_file(data: Path) -> None:
+    claims = [claimed(f.start(f.five_steps())) for _ in range(2)]
+    names = []
+
+    for claim in claims:
+        with spool.kept(claim, engine.settlement(claim, DONE)):
+            names += spooled(data)
+    first, second = (spool.kept(claim, engine.settlement(claim, DONE)) for claim in claims)
+    with first, second:
+        assert len(spooled(data)) == 2
+
+    assert len(set(names)) == 1
+    assert spooled(data) == []
+
+
+def test_a_spool_that_was_cleared_away_is_made_again(data: Path) -> None:
+    claim = claimed(f.start(f.five_steps()))
+    with spool.kept(claim, engine.settlement(claim, DONE)):
+        pass
+    shutil.rmtree(data / "spool")
+
+    with spool.kept(claim, engine.settlement(claim, DONE)):
+        assert len(spooled(data)) == 1
+
+
+def test_a_fork_does_not_hold_the_results_of_its_parent(data: Path) -> None:
+    run = f.start(f.five_steps())
+    claim = claimed(run, "dead")
+    heard, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:  # the worker, which dies beside a fork of its own
+        with spool.kept(claim, engine.settlement(claim, DONE)):
+            if os.fork() == 0:
+                os.close(told)
+                os.read(heard, 1)
+            os._exit(9)
+    os.waitpid(pid, 0)
+
+    settling.settle_kept()
+
+    assert run.attempts.order_by("pk")[0].status == "finished"
+    os.close(told)
+    os.close(heard)
+
+
+def test_half_a_result_of_a_worker_that_died_is_none(data: Path) -> None:
+    run = f.start(f.five_steps())
+    claim = claimed(run, "dead")
+    die_holding(claim, engine.settlement(claim, DONE))
+    (file,) = (data / "spool").iterdir()
+    file.write_bytes(file.read_bytes()[:-20])
+
+    settling.settle_kept()
+
+    assert run.attempts.get().status == "running"
+    assert list((data / "spool").iterdir()) == []
 
 
 def test_nothing_is_kept_on_disk_that_may_not_be_kept_at_all(data: Path) -> None:
