@@ -8,6 +8,13 @@ DISTRIBUTION = "faber-review"
 
 
 def main() -> int:
+    try:
+        return _called()
+    except KeyboardInterrupt:  # while the rest is still loaded
+        return 130
+
+
+def _called() -> int:
     match sys.argv[1:]:
         case [] | ["help" | "--help" | "-h"]:
             from faber_site import overview  # noqa: PLC0415

@@ -20,6 +20,12 @@ class Program:
         self._client = Client(raise_request_exception=False)
         self._secret = secret
 
+    @property
+    def environ(self) -> dict[str, Any]:
+        """What the server in front of Django adds to each of its calls."""
+        environ: dict[str, Any] = self._client.defaults
+        return environ
+
     def get(
         self, path: str, headers: Mapping[str, str] | None = None, **query: Any
     ) -> HttpResponse:

@@ -38,19 +38,26 @@ def load_application() -> None:
     memory.keep_what_is_loaded()
 
 
-def site(listener: int) -> Child:
+class WebChild(Child):
     """On a socket that outlives it: while it is replaced, visitors wait a moment."""
 
-    def main() -> None:
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__("the site", self._serve, called="faber-web", inherits=(listener.fileno(),))
+        self._listener = listener
+
+    def ask_to_end(self) -> None:
+        """Nobody comes after it: from here on connections that it does not take are refused."""
+        self._listener.close()
+        super().ask_to_end()
+
+    def _serve(self) -> None:
         from faber_site.wsgi import application  # noqa: PLC0415  it is loaded by now
 
         processes.begin()
         http_server.allow_many_files()
-        server = http_server.Server(application, socket.socket(fileno=listener))
+        server = http_server.Server(application, self._listener)
         signal.signal(signal.SIGTERM, lambda _number, _frame: server.end())
         server.serve()
-
-    return Child("the site", main, called="faber-web", inherits=(listener,))
 
 
 class Cluster(Child):

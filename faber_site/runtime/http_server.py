@@ -2,6 +2,7 @@
 
 import math
 import resource
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -12,10 +13,11 @@ from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 
 from faber_site.runtime import before_body
 from faber_site.runtime.address import BACKLOG
+from feedback.api.long_poll import IS_ENDING
 from feedback.channels.trackers import webhooks
 
 THREADS = 8
@@ -34,6 +36,8 @@ LINGER = 3.0
 MOST_UNDER_WAY = 256 * 1024 * 1024
 # Between being asked to end and ending whatever is under way.
 GRACE = 3.0
+# How much of that a connection has on which nothing is asked: a proxy may be about to use it.
+LAST_CALL = 1.0
 
 _FILES = 8192
 
@@ -82,8 +86,21 @@ class BufferedRequest(HTTPRequestParser):  # type: ignore[misc]  # waitress has 
         return now - self.began > patience
 
 
+class Answering(WSGITask):  # type: ignore[misc]
+    def get_environment(self) -> dict[str, Any]:
+        server = self.channel.server
+        return {**super().get_environment(), IS_ENDING: lambda: server.is_ending}
+
+    def build_response_header(self) -> bytes:
+        if self.channel.server.is_ending:
+            self.request.headers["CONNECTION"] = "close"  # as if the client had wished for it
+        header: bytes = super().build_response_header()
+        return header
+
+
 class Connection(HTTPChannel):  # type: ignore[misc]
     parser_class = BufferedRequest
+    task_class = Answering
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._rests_since = time.monotonic()
@@ -102,6 +119,10 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     @property
     def waits_for_client(self) -> bool:
         return not self.requests and not self.total_outbufs_len
+
+    @property
+    def rests(self) -> bool:
+        return self.waits_for_client and self.request is None
 
     @property
     def age(self) -> float:
@@ -176,24 +197,49 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             sockinfo=name,
         )
 
+    @property
+    def is_ending(self) -> bool:
+        return self._ends_at < math.inf
+
     def serve(self) -> None:
         """Return when asked to end, once what was under way is answered or took too long."""
-        while time.monotonic() < self._ends_at and not self._is_done():
-            self.asyncore.loop(timeout=1, map=self._map, use_poll=True, count=1)
-            # Between two rounds: within one, another connection could get a closed one's number.
-            if time.monotonic() >= self._next_look:
-                self._next_look = time.monotonic() + 1
-                self._drop_overdue()
+        while not self.is_ending:
+            self._look(timeout=1)
+        self._admit_the_last()
+        last_call = self._ends_at - GRACE + LAST_CALL
+        while self.active_channels and (now := time.monotonic()) < self._ends_at:
+            self._look(timeout=0.1)
+            if now >= last_call:
+                self._dismiss_the_resting()
+
+    def _look(self, timeout: float) -> None:
+        self.asyncore.loop(timeout=timeout, map=self._map, use_poll=True, count=1)
+        # Between two rounds: within one, another connection could get a closed one's number.
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + 1
+            self._drop_overdue()
 
     def end(self) -> None:
         """May be called by a signal."""
-        self.accepting = False
-        self._ends_at = time.monotonic() + GRACE
+        self._ends_at = min(self._ends_at, time.monotonic() + GRACE)
         self.pull_trigger()
 
-    def _is_done(self) -> bool:
-        open_ones = self.active_channels.values()
-        return self._ends_at < math.inf and all(each.waits_for_client for each in open_ones)
+    def _admit_the_last(self) -> None:
+        """Whoever is connected already would see a reset; whoever comes now is refused, or waits
+        for the next process if somebody else holds the socket too."""
+        queue = select.poll()
+        queue.register(self.socket, select.POLLIN)
+        for _ in range(BACKLOG):
+            if not queue.poll(0):
+                break
+            self.handle_accept()
+        self.asyncore.dispatcher.close(self)
+
+    def _dismiss_the_resting(self) -> None:
+        """Right after a round that took what had come: whatever comes later is too late."""
+        for each in list(self.active_channels.values()):
+            if each.rests:
+                each.handle_close()
 
     def handle_accept(self) -> None:
         if len(self.active_channels) >= CONNECTIONS:

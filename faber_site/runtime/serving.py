@@ -143,7 +143,7 @@ class ServingCommand(BaseCommand):
             raise SystemExit(str(error)) from error
 
     def _children(self, presence: Presence) -> list[Child]:
-        kept = [children.site(self._listener.fileno())] if self.has_site else []
+        kept = [children.WebChild(self._listener)] if self.has_site else []
         if self.has_cluster:
             pulse = Pulse(self._vitals)
             return [*kept, children.Cluster(self._vitals), children.watch(pulse, presence)]

@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.http import HttpRequest
+
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.values.status import RequestStatus
 
@@ -12,6 +14,14 @@ POLL_SECONDS = 0.25
 # One web process has eight threads. Half of them may wait; who comes then is told to ask again.
 SEATS = threading.BoundedSemaphore(4)
 RETRY_AFTER = 2
+# Where the server in front of Django says whether it was asked to end.
+IS_ENDING = "faber.is_ending"
+
+
+def is_leaving(request: HttpRequest) -> bool:
+    """Whether this process ends within seconds: whoever waits had better ask the next one."""
+    is_ending: Callable[[], bool] = request.META.get(IS_ENDING, lambda: False)
+    return is_ending()
 
 
 def is_settled(request_id: str) -> bool:

@@ -335,10 +335,12 @@ def wait(
     asked = find_request(request_id, seen_by=request.auth.actor)
     name, caller = asked.request_id, request.auth.token.name
     is_settled, had_seat = long_poll.wait(
-        name, timeout, has_news=lambda: replying.is_asked(name, caller)
+        name,
+        timeout,
+        has_news=lambda: replying.is_asked(name, caller) or long_poll.is_leaving(request),
     )
     replying.deliver(name, caller)
-    if not had_seat:
+    if not had_seat or long_poll.is_leaving(request):
         response["Retry-After"] = str(long_poll.RETRY_AFTER)
     return Status(
         200 if is_settled else 202,

@@ -84,7 +84,9 @@ def ask_tool_use(request: ApiRequest, body: ToolCallSent) -> Status[Json]:
         **body.model_dump(exclude={"tool", "input", "wait"}),
     )
     known = asking.ask(call, actor, executor=request.auth.token.name)
-    is_settled, _had_seat = long_poll.wait(known.request.request_id, body.wait)
+    is_settled, _had_seat = long_poll.wait(
+        known.request.request_id, body.wait, has_news=lambda: long_poll.is_leaving(request)
+    )
     return _told(known, call.event if is_settled else "")
 
 

@@ -1,6 +1,7 @@
 """A real FABER on a scratch directory, and the processes it consists of."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -224,6 +225,10 @@ class Scratch:
             with psycopg.connect(address) as connection:
                 return connection.execute(SQL(query)).fetchall()
         return self._sql(query)
+
+    def damage(self, column: str, value: object) -> None:
+        """Put into every run what FABER would never write there."""
+        self._sql(f"UPDATE faber_runs_run SET {column} = ?", json.dumps(value))  # noqa: S608
 
     def _sql(self, statement: str, *values: str) -> list[tuple[str, ...]]:
         with contextlib.closing(sqlite3.connect(self.folder / "faber.sqlite3", timeout=20)) as db:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.management import load_command_class
 
-from faber_site import overview
+from faber_site import cli, overview
+from faber_site.runtime import memory
 from tests.commands import CHECKOUT, environment
 from tests.sites import seed
 
@@ -81,3 +82,13 @@ def test_the_overview_tells_of_each_command_what_it_says_of_itself(app: str) -> 
     said = {name: load_command_class(app, name).help.split("\n", 1)[0] for name in names}
 
     assert said == {name: overview.commands()[name] for name in names}
+
+
+def test_ctrl_c_while_a_command_is_loaded_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["faber", "audit"])
+    monkeypatch.setattr(memory, "look_rarely", interrupt)
+
+    assert cli.main() == 130

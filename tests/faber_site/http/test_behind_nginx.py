@@ -5,12 +5,16 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +24,10 @@ import requests
 
 from bench.ground.scratch_site import ROOT, Site, scratch_site
 from tests import certificates
+from tests.chaos.scratch import Scratch
 from tests.commands import CHECKOUT
 from tests.faber_site.sign_in.test_github import press, signed_in_as
+from tests.sites import seed
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
@@ -94,22 +100,29 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
             FABER_HSTS_SECONDS="3600",
             NO_PROXY="localhost,127.0.0.1",
         ) as site,
-        nginx(folder, configuration(folder, site, certificate, plain, ports), plain),
+        nginx(
+            folder,
+            configuration(folder, [site.environment["FABER_PORT"]], certificate, plain, ports),
+            plain,
+        ),
     ):
         yield Proxy(site, ports, plain, certificate)
 
 
 def configuration(
-    folder: Path, site: Site, certificate: Path, plain: int, ports: dict[str, int]
+    folder: Path, sites: Sequence[str], certificate: Path, plain: int, ports: dict[str, int]
 ) -> str:
     """The example, at free ports, and once more for each header that it forgets."""
+    first, *others = sites
     example = (CHECKOUT / "deploy" / "nginx.conf").read_text()
     example = example.replace("faber.example.org;", "localhost;")
     example = re.sub(r"/etc/ssl/\S+(?=;)", str(certificate), example)
-    example = example.replace("127.0.0.1:8000", f"127.0.0.1:{site.environment['FABER_PORT']}")
+    example = example.replace("127.0.0.1:8000", f"127.0.0.1:{first}")
+    for other in others:
+        example = example.replace("# server 10.0.0.2:8000", f"server 127.0.0.1:{other}")
     example = example.replace("listen 80;", f"listen 127.0.0.1:{plain};")
-    begin, end = example.index("server {"), example.rindex("server {")
-    servers = [example[begin:end]]
+    end = example.rindex("server {")
+    servers = [example[:end]]
     for forgets, port in ports.items():
         kept = [line for line in example[end:].splitlines() if f" {forgets} $" not in line]
         servers.append("\n".join(kept).replace("listen 443", f"listen 127.0.0.1:{port}"))
@@ -192,3 +205,40 @@ def test_the_doctor_names_the_header_that_a_proxy_forgets(
     proxy: Proxy, forgets: str, problem: str
 ) -> None:
     assert proxy.problems(forgets) == [problem]
+
+
+def asks_until(over: threading.Event, url: str, certificate: Path) -> Counter[int]:
+    """What came of asking one time after another, every other time with a POST."""
+    told: Counter[int] = Counter()
+    with requests.Session() as asking:
+        asking.trust_env, asking.verify = False, str(certificate)
+        while not over.wait(0.01):
+            told[asking.get(f"{url}/healthz", timeout=20).status_code] += 1
+            told[asking.post(f"{url}/api/v1/runs", json={}, timeout=20).status_code] += 1
+    return told
+
+
+def test_two_sites_restart_in_turn_without_a_failed_request(tmp_path: Path) -> None:
+    certificate = certificates.write(tmp_path / "certificate.pem", "localhost", "127.0.0.1")
+    plain, secure = free_port(), free_port()
+    url = f"https://localhost:{secure}"
+    settings = {"FABER_BASE_URL": url, "FABER_TRUSTED_PROXIES": "127.0.0.1"}
+    data, over = seed(tmp_path / "data"), threading.Event()
+    with closing(Scratch(data, settings)) as first, closing(Scratch(data, settings)) as second:
+        sites = (first, second)
+        for site in sites:
+            site.start("web")
+        ports = [str(site.port) for site in sites]
+        text = configuration(tmp_path, ports, certificate, plain, {"": secure})
+        with nginx(tmp_path, text, plain), ThreadPoolExecutor(4) as clients:
+            asking = [clients.submit(asks_until, over, url, certificate) for _ in range(4)]
+            try:
+                for site in sites:
+                    time.sleep(1.2)  # as long as nginx remembers a failure
+                    site.ask_to_end(signal.SIGTERM)
+                    site.start("web")
+            finally:
+                over.set()
+            told = sum((each.result() for each in asking), Counter())
+
+    assert set(told) == {200, 401}

@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 
 from faber_site.runtime import http_server
 from faber_site.runtime.http_server import Server
+from feedback.api.long_poll import IS_ENDING
 from tests.chaos.scratch import eventually
 
 LARGE = 4 * 1024 * 1024
@@ -34,18 +35,27 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
 
 @contextmanager
-def served(app: App = application, host: str = "127.0.0.1") -> Iterator[Server]:
+def made(app: App = application, host: str = "127.0.0.1") -> Iterator[Server]:
+    """One that somebody else has serve."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = Server(app, socket.create_server((host, 0), family=family))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
     try:
         yield server
     finally:
-        server.end()
-        thread.join()
         server.task_dispatcher.shutdown()
         server.asyncore.close_all(server._map)
+
+
+@contextmanager
+def served(app: App = application, host: str = "127.0.0.1") -> Iterator[Server]:
+    with made(app, host) as server:
+        thread = threading.Thread(target=server.serve)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.end()
+            thread.join()
 
 
 @pytest.fixture
@@ -272,3 +282,80 @@ def test_asked_to_end_it_finishes_what_is_under_way() -> None:
         asking.join()
 
     assert answers == [(200, "127.0.0.1 for nobody: 0 bytes")]
+
+
+def test_a_body_that_was_on_its_way_when_it_was_asked_to_end_is_answered() -> None:
+    with served() as server, begun(server, length=5) as slow:
+        assert eventually(lambda: any(map(has_headers, server.active_channels.values())), within=20)
+        server.end()
+        slow.sendall(b"whole")
+
+        assert heard(slow).endswith(b"127.0.0.1 for nobody: 5 bytes")
+
+
+def test_who_was_connected_before_it_was_asked_to_end_is_answered_and_later_ones_refused() -> None:
+    with made() as server:
+        early = connected(server)
+        early.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        server.end()
+        server.serve()
+
+        assert heard(early).startswith(b"HTTP/1.1 200")
+        with pytest.raises(ConnectionRefusedError):
+            connected(server)
+
+
+def test_the_last_answer_says_that_nothing_more_may_be_asked() -> None:
+    with served() as server:
+        kept = client.HTTPConnection(server.effective_host, int(server.effective_port), timeout=20)
+        with closing(kept):
+            kept.request("GET", "/")
+            before = kept.getresponse()
+            assert (before.status, before.getheader("Connection")) == (200, None)
+            before.read()
+            server.end()
+            kept.request("GET", "/")
+            last = kept.getresponse()
+
+            assert (last.status, last.getheader("Connection")) == (200, "close")
+
+
+def test_a_connection_that_rests_is_closed_without_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "LAST_CALL", 0.1)
+    with served() as server, connected(server) as resting:
+        resting.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with client.HTTPResponse(resting) as answer:
+            answer.begin()
+            assert answer.status == 200
+            answer.read()
+        server.end()
+
+        assert resting.recv(1) == b""
+
+
+def test_a_slow_client_does_not_keep_it_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "GRACE", 0.3)
+    with made() as server, begun(server):
+        serving = threading.Thread(target=server.serve)
+        serving.start()
+        assert eventually(lambda: any(map(has_headers, server.active_channels.values())), within=20)
+        server.end()
+        serving.join(2)
+
+        assert not serving.is_alive()
+
+
+def test_an_application_hears_that_it_has_to_come_to_an_end() -> None:
+    is_computing = threading.Event()
+
+    def patient(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        is_computing.set()
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"early" if eventually(environ[IS_ENDING], within=20) else b"too late"]
+
+    with served(patient) as server, connected(server) as waiting:
+        waiting.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        is_computing.wait(20)
+        server.end()
+
+        assert b"early" in heard(waiting)

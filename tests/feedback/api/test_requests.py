@@ -345,6 +345,15 @@ def test_waiting_ends_with_202_while_nobody_answers(agent: Program, request_id: 
     assert 0.3 <= time.monotonic() - began < 2
 
 
+def test_waiting_ends_when_the_site_is_about_to(agent: Program, request_id: str) -> None:
+    agent.environ[long_poll.IS_ENDING] = lambda: True
+
+    response = agent.get(f"/requests/{request_id}/wait", timeout=60)
+
+    assert response.status_code == 202
+    assert response["Retry-After"] == str(long_poll.RETRY_AFTER)
+
+
 def test_waiting_for_what_is_answered_ends_at_once(
     agent: Program, run: Run, request_id: str
 ) -> None:
