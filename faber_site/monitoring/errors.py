@@ -19,6 +19,7 @@ def send() -> None:
     if not settings.FABER_SENTRY_DSN:
         return
     import sentry_sdk  # noqa: PLC0415  takes time, and is not always installed
+    from sentry_sdk.integrations.atexit import AtexitIntegration  # noqa: PLC0415
     from sentry_sdk.integrations.dedupe import DedupeIntegration  # noqa: PLC0415
     from sentry_sdk.integrations.django import DjangoIntegration  # noqa: PLC0415
     from sentry_sdk.integrations.excepthook import ExcepthookIntegration  # noqa: PLC0415
@@ -38,6 +39,7 @@ def send() -> None:
             DedupeIntegration(),
             ExcepthookIntegration(),
             ThreadingIntegration(),
+            AtexitIntegration(callback=lambda _pending, _timeout: None),  # it would write a line
         ],
         before_send=_harmless,
         send_default_pii=False,
@@ -54,9 +56,19 @@ def _harmless(event: Any, _hint: Any) -> Any:
     if "request" in kept:
         asked = kept["request"]
         kept["request"] = {name: asked[name] for name in _OF_A_REQUEST if name in asked}
+    for raised in (kept.get("exception") or {}).get("values", ()):
+        raised["value"] = _first_line(raised.get("value"))
+    if "logentry" in kept:
+        told = {name: kept["logentry"].get(name) for name in ("message", "formatted")}
+        kept["logentry"] = {name: _first_line(text) for name, text in told.items()}
     about = {"run_id": log_context.run_id.get(), "request_id": log_context.request_id.get()}
     tags = {**(kept.get("tags") or {}), **{name: told for name, told in about.items() if told}}
     return _without_secrets({**kept, "tags": tags})
+
+
+def _first_line(text: str | None) -> str:
+    """Below it databases and validators quote what they refuse, such as a step's output."""
+    return (text or "").partition("\n")[0]
 
 
 def _without_secrets(value: Any) -> Any:

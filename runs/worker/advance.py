@@ -86,8 +86,8 @@ def advance_run(run_pk: int) -> None:
     except settling.OUT_OF_REACH:
         settling.give_back(worker)  # the claim may have been written and its answer lost
         raise
-    with log_context.busy_with_run(claim.run.run_id if claim else ""):
-        drive(claim)
+    log_context.note_run(claim.run.run_id if claim else "")
+    drive(claim)
 
 
 def drive(claim: Claim | None, observer: Observer | None = None) -> None:

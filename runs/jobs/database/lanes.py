@@ -5,9 +5,11 @@ between the two that could be lost or get stuck. Those for steps are forked as s
 when they have nothing to do: a few always wait, so that whatever comes next finds somebody there.
 """
 
+import atexit
 import contextlib
 import logging
 import os
+import pydoc
 import select
 import signal
 import time
@@ -107,14 +109,14 @@ class WorkerSeat:
             with contextlib.suppress(InterfaceError, OperationalError):
                 self._broker.acknowledge(job["ack_id"])
         if not job["success"]:
-            logger.error("The job %s%s failed: %s", job["func"], job["args"], job["result"])
             save_task(job, self._broker)
 
     def _next(self) -> Any:
         while not self.may_leave.value and os.getppid() == self._guard:
             for number, signed in self._broker.dequeue() or ():
                 if job := _read(signed):
-                    return {**job, "cluster": self.lane.value, "ack_id": number}
+                    function = JobFunction(job["func"])
+                    return {**job, "func": function, "cluster": self.lane.value, "ack_id": number}
             if not all(seat.is_busy.value for seat in self._older):
                 time.sleep(COURTESY_SECONDS)
         self.close()
@@ -122,6 +124,24 @@ class WorkerSeat:
 
     def close(self) -> None:
         self._broker.close()
+
+
+class JobFunction:
+    """A job's function; django-q2 would hand on only the text of what it raises."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __str__(self) -> str:  # what a failed job is kept as
+        return self._path
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        try:
+            function: Any = pydoc.locate(self._path)
+            return function(*args, **kwargs)
+        except Exception:
+            logger.exception("The job %s%s failed", self._path, args)
+            raise
 
 
 def _read(signed: str) -> dict[str, Any] | None:
@@ -222,3 +242,4 @@ def _work(seat: WorkerSeat) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     worker(seat, seat, Value("f", -1), Conf.TIMEOUT)
+    atexit._run_exitfuncs()  # what is still to be sent; nothing else runs them in such a fork

@@ -4,12 +4,18 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests import receiver
+from tests.chaos.scratch import Scratch, eventually
 from tests.commands import environment
-from tests.receiver import Call
+from tests.receiver import Call, Receiver
+from tests.sites import seed
 
 SECRET = "ghp_" + "a1B2" * 9
 BREAKS = """
@@ -25,11 +31,11 @@ from runs.jobs import log_context
 
 def broken(self, request, **_):
     password = request.POST["password"]
-    raise RuntimeError("no luck with SECRET")
+    raise RuntimeError("no luck with SECRET\\n" + quoted)
 
 views.SignIn.post = broken
 asked = json.load(sys.stdin)  # not written here: lines of the source may be told
-body = asked.pop("body").encode()
+quoted, body = asked.pop("quoted"), asked.pop("body").encode()
 environ = {**asked, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
 setup_testing_defaults(environ)
 answered = []
@@ -42,6 +48,7 @@ sentry_sdk.flush(10)
 """.replace("SECRET", SECRET)
 
 ASKED = {
+    "quoted": "DETAIL:  Failing row contains (what a step wrote).",
     "REQUEST_METHOD": "POST",
     "PATH_INFO": "/login/",
     "QUERY_STRING": f"token=query-{SECRET}",
@@ -94,5 +101,96 @@ def test_errors_reach_sentry_without_secrets_and_without_requests(tmp_path: Path
     assert "It broke with [redacted]." in json.dumps(in_worker["logentry"])
     assert in_worker["tags"]["run_id"] == "acme/app/1"
     whole = json.dumps([in_view, in_worker])
-    for secret in (SECRET, "cookie-", "query-", "body-", "header-", "rita", "203.0.113.9"):
+    untold = (
+        SECRET,
+        "cookie-",
+        "query-",
+        "body-",
+        "header-",
+        "rita",
+        "203.0.113.9",
+        "a step wrote",
+    )
+    for secret in untold:
         assert secret not in whole
+
+
+SOON = 30
+ASK = """
+import sys, django
+django.setup()
+from pathlib import Path
+from tests import factories as f
+steps = [
+    {"id": "make", "run": ["echo", "what a step wrote", sys.argv[2]], "requires_approval": True},
+    {"id": "use", "run": ["true"]},
+]
+f.start(f.workflow({"build": steps}), Path(sys.argv[1]), work_id="1")
+"""
+APPROVE = """
+import django
+django.setup()
+from tests import factories as f
+from runs.models import Run
+f.answer(Run.objects.get(work_id="1"), "approve")
+"""
+
+
+@pytest.fixture
+def sentry() -> Iterator[Receiver]:
+    with receiver.running() as running:
+        yield running
+
+
+@pytest.fixture
+def site(tmp_path: Path, sentry: Receiver) -> Iterator[Scratch]:
+    settings = {
+        "FABER_SENTRY_DSN": f"http://publickey@127.0.0.1:{sentry.port}/7",
+        "FABER_UNDO_SECONDS": "1",
+        "NO_PROXY": "127.0.0.1",
+    }
+    with closing(Scratch(seed(tmp_path / "data"), settings)) as scratch:
+        scratch.start("work")
+        yield scratch
+
+
+@pytest.mark.chaos
+@pytest.mark.xdist_group("supervisor")
+def test_an_error_in_a_worker_arrives_with_its_stack_and_its_run(
+    site: Scratch, sentry: Receiver
+) -> None:
+    site.call(ASK, str(site.folder.parent), SECRET)
+    waits = [("awaiting_feedback",)]
+    assert eventually(lambda: site.rows("SELECT status FROM faber_runs_run") == waits, within=SOON)
+    site.damage("inputs", ["what a step wrote", SECRET])
+
+    site.call(APPROVE)
+
+    assert eventually(lambda: sentry.calls, within=SOON)
+    told = events(sentry.calls)[0]
+    raised = told["exception"]["values"][-1]
+    assert (raised["type"], raised["value"]) == ("TypeError", "'list' object is not a mapping")
+    assert raised["stacktrace"]["frames"][-1]["module"].startswith("runs.")
+    assert told["logentry"]["formatted"] == "The job runs.worker.advance.advance_run(1,) failed"
+    ((run_id,),) = site.rows("SELECT run_id FROM faber_runs_run")
+    assert told["tags"]["run_id"] == run_id
+    whole = json.dumps(events(sentry.calls))
+    assert SECRET not in whole
+    assert "a step wrote" not in whole
+
+
+@pytest.mark.chaos
+@pytest.mark.xdist_group("supervisor")
+def test_an_error_that_a_process_dies_of_still_arrives(site: Scratch, sentry: Receiver) -> None:
+    database = site.folder / "faber.sqlite3"
+    database.write_bytes(b"no database any more " * 200)
+    for more in ("-wal", "-shm"):
+        database.with_name(f"{database.name}{more}").unlink(missing_ok=True)
+
+    site.leader("cluster").kill()
+
+    def causes() -> list[str]:
+        told = [each for each in events(sentry.calls) if each["logentry"]["message"] == "%s failed"]
+        return [each["exception"]["values"][-1]["value"] for each in told]
+
+    assert eventually(lambda: "file is not a database" in causes(), within=SOON)

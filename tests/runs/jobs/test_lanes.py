@@ -146,7 +146,7 @@ def test_a_job_is_gone_when_it_is_taken(seat: WorkerSeat) -> None:
 
     job = seat.get()
 
-    assert (job["func"], job["args"]) == (Job.ADVANCE_RUN, (7,))
+    assert (str(job["func"]), job["args"]) == (Job.ADVANCE_RUN, (7,))
     assert not OrmQ.objects.exists()
 
 
@@ -170,13 +170,28 @@ def test_a_job_that_nobody_here_can_read_is_left_out(
     assert caplog.messages == ["a job cannot be read, and is left out"]
 
 
-def test_a_job_that_failed_is_kept_and_logged(
-    seat: WorkerSeat, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_job_that_failed_is_kept(seat: WorkerSeat) -> None:
     queue.enqueue(Job.ADVANCE_RUN, 7)
     now = timezone.now()
 
     seat.put({**seat.get(), "success": False, "result": "boom", "stopped": now})
 
-    assert caplog.messages == [f"The job {Job.ADVANCE_RUN}(7,) failed: boom"]
-    assert Failure.objects.get().result == "boom"
+    failed = Failure.objects.get()
+    assert (failed.func, failed.result) == (Job.ADVANCE_RUN, "boom")
+
+
+def test_an_error_is_logged_with_its_stack(
+    seat: WorkerSeat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(_run: int) -> None:
+        raise LookupError
+
+    queue.enqueue(Job.ADVANCE_RUN, 7)
+    monkeypatch.setattr("runs.worker.advance.advance_run", breaks)
+    job = seat.get()
+
+    with pytest.raises(LookupError):
+        job["func"](*job["args"])
+
+    assert caplog.messages == [f"The job {Job.ADVANCE_RUN}(7,) failed"]
+    assert caplog.records[0].exc_info

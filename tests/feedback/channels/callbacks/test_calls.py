@@ -456,6 +456,7 @@ def test_a_name_that_means_a_private_address_later_is_not_called(
 def test_a_name_is_looked_up_once_for_a_call(
     agent: Program, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    resolving(monkeypatch, ["127.0.0.1"])  # as some machines know it by ::1 too
     run = ask(agent, receiver.url.replace("127.0.0.1", "localhost"))
     f.answer(run, "confirm")
     asked = resolving(monkeypatch, ["127.0.0.1"], ["9.9.9.9"])
