@@ -11,7 +11,7 @@ from feedback.desk import review, thread
 from feedback.desk.begun import Begun, begun_in
 from feedback.desk.forms import AnswerForm, RemarkChangeForm, RemarkForm
 from feedback.inbox import open_requests
-from feedback.inbox.filters import Filters
+from feedback.inbox.filters import ALL_OPEN, Filters
 from feedback.models import FeedbackRequest, FeedbackResponse, ReviewComment, WriteBack
 from feedback.requests import shown
 from feedback.requests.answers import counted, round_limit, standing
@@ -151,7 +151,7 @@ def desk_of(
     actor: Actor,
     form: AnswerForm | None = None,
     *,
-    inbox: Filters | None = None,
+    inbox: Filters = ALL_OPEN,
 ) -> Desk:
     is_open = asked.status == _PENDING
     given = standing(asked)
@@ -169,7 +169,7 @@ def desk_of(
         draft=json.dumps(kept),
         question_begun=kept.get(thread.FIELD, ""),
         progress=progress_of(asked.run),
-        inbox=inbox or Filters(),
+        inbox=inbox,
         following=None if is_open else open_requests.following(asked, actor, inbox),
         again=shown.newer(asked),
         returning=_returning(asked) if asked.run.is_foreign else (),

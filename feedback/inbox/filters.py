@@ -80,6 +80,9 @@ class Filters:
         return replace(self, type=kind)
 
 
+ALL_OPEN = Filters()
+
+
 def read(query: str) -> Filters:
     return FilterForm(QueryDict(query)).filters
 

@@ -59,7 +59,7 @@ class ReviewComment(models.Model):
     @property
     def said(self) -> str:
         """What it says beside its lines; a suggestion may speak for itself."""
-        return self.body or (self.replacement if self.is_suggestion else "") or "Delete this"
+        return self.body or (self.replacement if self.is_suggestion else "") or "Delete these lines"
 
     @property
     def is_suggestion(self) -> bool:

@@ -108,7 +108,8 @@ def redrawing() -> Iterator[Callable[[list[str]], None]]:
             return
         drawn[:] = lines
         shown = [Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in lines]
-        live.update(Group(*shown), refresh=True)
+        # On a line of its own the ^C of a terminal cannot wrap, and all lines are found again.
+        live.update(Group(*shown, Text()), refresh=True)
 
     with live:
         yield draw

@@ -484,6 +484,16 @@ window.Comments = (() => {
     document.getElementById("desk-title")?.focus();
   });
 
+  // A comment that was deleted or saved took its button along: keys go on at what has its place.
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    const gone = detail.requestConfig?.elt?.closest?.("#remarks .remark");
+    if (!gone || document.activeElement !== document.body) return;
+    const at = [...gone.parentElement.children].indexOf(gone);
+    const left = [...document.querySelectorAll("#remarks .remark")];
+    const next = (left[at] ?? left.at(-1))?.querySelector(".remark-actions .link");
+    (next ?? document.getElementById("desk-title"))?.focus();
+  });
+
   // Copying
 
   const offerCopies = () => {

@@ -84,6 +84,12 @@
     return true;
   };
 
+  // Lines of a file above that arrive late push the change out of sight.
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (!detail.target?.matches(".change-body") || !here?.contains(document.activeElement)) return;
+    if (!isInSight(here)) here.scrollIntoView({ block: "center" });
+  });
+
   // Wide
 
   const WIDE = "width=wide";

@@ -1,9 +1,10 @@
 """Code changes in a real browser: opened, commented on, viewed."""
 
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Route, expect
 
 from feedback.models import ReviewComment, ViewedFile
 from runs.workspaces.git import environment
@@ -127,6 +128,81 @@ def test_a_thumb_hits_the_mark_of_a_viewed_file(open_as: OpenAs, repository: Rep
     assert min(mark["width"], mark["height"]) >= 24
 
 
+def test_what_is_written_about_a_line_fits_a_phone_side_by_side(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    page = open_as(viewport={"width": 390, "height": 844})
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes&layout=split")
+
+    def right_of(element: Locator) -> float:
+        box = element.bounding_box()
+        assert box
+        return box["x"] + box["width"]
+
+    comment = page.get_by_role("link", name="Comment on line 60", exact=True)
+    comment.dispatch_event("click")
+    assert right_of(page.locator("#remark-form")) <= 390
+    page.get_by_role("textbox", name="Comment on line 60").fill("Why a sum? " * 9)
+    page.get_by_role("button", name="Add comment").click()
+    assert right_of(page.locator(".inline-remark")) <= 390
+
+
+def test_the_triangle_of_a_renamed_file_is_beside_its_name_on_a_phone(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    page = open_as(viewport={"width": 390, "height": 844})
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes")
+
+    name = page.locator('.change[data-path="src/new_name.py"]')
+    below = "e => e.querySelector('.change-name').getBoundingClientRect().y"
+
+    assert name.evaluate(f"e => ({below})(e) - e.getBoundingClientRect().y") < 20
+
+
+def test_a_comment_that_is_put_aside_leaves_a_mark_and_no_gap(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    page = open_as()
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes")
+    page.get_by_role("link", name="Comment on line 60", exact=True).dispatch_event("click")
+    page.get_by_role("textbox", name="Comment on line 60").fill("Why a sum?")
+
+    page.keyboard.press("Escape")
+
+    line = page.locator("#changes [data-begun]")
+    expect(line).to_have_css("box-shadow", re.compile("inset"))
+    for row in page.locator("#changes .code-note").all():
+        expect(row).to_be_hidden()
+
+
+def test_the_change_that_keys_lead_to_stays_in_sight_when_lines_arrive_above_it(
+    open_as: OpenAs, repository: Repository
+) -> None:
+    repository.write("package-lock.json", "{\n" + '  "locked": true,\n' * 90 + "}\n")
+    run = reviewed(repository)
+    page = open_as()
+    page.goto(f"/requests/{f.pending(run).request_id}/?tab=changes")
+    page.wait_for_load_state()
+    late: list[Route] = []
+
+    def hold(asked: Route) -> None:
+        late.append(asked)
+
+    page.route(re.compile("path=package-lock"), hold)
+    closed = page.locator('.change[data-path="package-lock.json"]')
+
+    page.keyboard.press("j")
+    with page.expect_request(re.compile("path=package-lock")):
+        page.keyboard.press("j")
+    page.keyboard.press("j")
+    control = page.get_by_role("link", name="Comment on old line 60")
+    expect(control).to_be_focused()
+    late[0].continue_()
+
+    expect(closed.locator(".code-line")).to_have_count(92)
+    expect(control).to_be_in_viewport()
+
+
 def test_the_name_of_a_file_stays_while_its_lines_scroll_past(
     open_as: OpenAs, repository: Repository
 ) -> None:
@@ -239,7 +315,9 @@ def test_keys_go_from_change_to_change_and_all_lines_are_one_tab_stop(
     expect(closed.locator(".add")).to_be_focused()
 
     page.keyboard.press("d")
-    expect(page.get_by_role("heading", name="Your decision")).to_be_focused()
+    decision = page.get_by_role("heading", name="Your decision")
+    expect(decision).to_be_focused()
+    expect(decision).to_have_css("outline-style", "solid")
 
 
 def test_keys_lead_to_the_code_and_stay_at_the_decision_after_an_answer(

@@ -83,6 +83,55 @@ def test_a_comment_is_changed_and_deleted(open_as: OpenAs, asked: FeedbackReques
     expect(page.get_by_role("region", name="Your comments")).to_be_hidden()
 
 
+def test_keys_stay_at_the_comments_when_one_is_deleted_or_saved(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    comment_on(page, 3, "First")
+    comment_on(page, 6, "Second")
+    comments = page.get_by_role("region", name="Your comments")
+
+    comments.get_by_role("link", name="Edit").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
+    expect(comments.get_by_role("link", name="Edit").nth(1)).to_be_focused()
+    comments.get_by_role("button", name="Delete").first.focus()
+    page.keyboard.press("Enter")
+    edit = comments.get_by_role("link", name="Edit")
+    expect(edit).to_have_count(1)
+    expect(edit).to_be_focused()
+    comments.get_by_role("button", name="Delete").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="Your decision")).to_be_focused()
+
+
+def test_a_comment_is_edited_in_full_sight_on_a_phone(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as(viewport={"width": 390, "height": 844})
+    page.goto(path(asked))
+    comment_on(page, 3, "First\n" * 12)
+
+    page.get_by_role("link", name="Edit").click()
+
+    hidden = "e => e.scrollHeight - e.clientHeight"
+    assert page.locator(".remark-list:visible").last.evaluate(hidden) <= 0
+    assert page.get_by_role("textbox", name="Comment on line 3").evaluate(hidden) <= 0
+
+
+def test_no_control_for_a_line_of_the_source_is_cut(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(f"{path(asked)}?view=source")
+
+    outside = "e => e.closest('.source').getBoundingClientRect().x - e.getBoundingClientRect().x"
+
+    assert page.locator(".source .add").first.evaluate(outside) <= 0
+
+
 def test_a_selection_offers_to_comment_on_its_lines(
     open_as: OpenAs, asked: FeedbackRequest
 ) -> None:

@@ -16,6 +16,8 @@ from runs.terminal.console import FaberCommand, Reply
 
 NEWEST = 20
 LOOK_SECONDS = 0.5
+# What changes while it is watched comes first: a narrow screen cuts what is on the right.
+COLUMNS = ("RUN", "STATUS", "DONE", "STEP", "TITLE", "AGE", "PROJECT", "WORK", "WORKFLOW")
 
 
 def _is_going_on(run: Run | None) -> bool:
@@ -74,7 +76,7 @@ class Command(FaberCommand):
     def _table(self, runs: list[Run], shapes: list[dict[str, Any]]) -> str:
         waits = [turns.wait_of(run) for run in runs]
         return layout.columns(
-            ("RUN", "TITLE", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"),
+            COLUMNS,
             [self._row(shape, wait) for shape, wait in zip(shapes, waits, strict=True)],
             colour=self.in_colour,
         )
@@ -83,12 +85,12 @@ class Command(FaberCommand):
         began = parse_datetime(shape["created_at"])
         return (
             shape["run_id"].rpartition("/")[2][:8],
+            layout.words("rejected" if shape["outcome"] == "rejected" else shape["status"]),
+            f"{shape['progress']['done']}/{shape['progress']['total']}",
+            wait.in_short if wait else layout.step_of(shape),
             layout.one_line(shape["title"], layout.TITLE),
+            layout.age(began) if began else "",
             shape["project"],
             shape["work_id"] or "",
             shape["workflow_id"],
-            layout.words("rejected" if shape["outcome"] == "rejected" else shape["status"]),
-            f"{shape['progress']['done']}/{shape['progress']['total']}",
-            layout.age(began) if began else "",
-            wait.in_short if wait else layout.step_of(shape),
         )

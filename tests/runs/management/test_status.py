@@ -25,7 +25,7 @@ def test_status_shows_the_newest_runs_first(run: Run) -> None:
 
     header, first, second = faber("status").lines
 
-    columns = ["RUN", "TITLE", "PROJECT", "WORK", "WORKFLOW", "STATUS", "DONE", "AGE", "STEP"]
+    columns = ["RUN", "STATUS", "DONE", "STEP", "TITLE", "AGE", "PROJECT", "WORK", "WORKFLOW"]
     assert header.split() == columns
     assert (first.split()[0], "completed" in first) == (newer.short_id, True)
     assert second.split()[0] == run.short_id
@@ -49,6 +49,18 @@ def test_on_a_screen_a_table_has_colour_and_fits(monkeypatch: pytest.MonkeyPatch
     table = layout.columns(("STATUS", "STEP"), [("failed", "x" * 50)], colour=True)
 
     assert table.splitlines()[1] == f"\x1b[31mfailed  \x1b[0m{'x' * 21}…"
+
+
+def test_a_narrow_screen_shows_how_each_run_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TERM": "xterm", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(status.Command, "in_colour", True)
+    f.started(f.five_steps(), target="A title that is longer than half of a narrow screen is wide")
+
+    row = faber("status").lines[1]
+
+    assert "awaiting feedback" in row
+    assert "architect:two" in row
 
 
 def test_status_without_runs_says_so() -> None:

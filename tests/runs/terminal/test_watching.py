@@ -5,7 +5,7 @@ import re
 import pytest
 
 from runs import engine
-from runs.terminal.screen import ScreenView
+from runs.terminal.screen import ScreenView, redrawing
 from runs.terminal.watching import PlainView
 from runs.worker import advance
 from tests import factories as f
@@ -49,3 +49,16 @@ def test_a_screen_that_is_too_narrow_for_a_message_shows_all_of_it_below(
     shown = " ".join(capsys.readouterr().err.split())
     assert LONG in shown
     assert "✓ build:make" in shown
+
+
+def test_what_is_redrawn_leaves_a_line_for_the_mark_of_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"TERM": "xterm", "COLUMNS": "30", "FORCE_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+    with redrawing() as draw:
+        draw(["x" * 40])
+        drawn = capsys.readouterr().err
+
+    assert drawn.endswith(f"{'x' * 29}…\n")
