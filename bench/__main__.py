@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bench.ground.apart import measured_apart
 from bench.ground.machine import machine
+from bench.work import safeguards
 from tests import postgres
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -25,6 +26,10 @@ def main() -> None:
     print(table(rows))
     for name in ("sqlite", "postgresql"):
         print(growth(name, [row for row in rows if row["database"] == name]))
+    of_safeguards = safeguards.compared()
+    for name, figures in of_safeguards.items():
+        told = ", ".join(f"{key} ×{figure['ratio']}" for key, figure in figures.items())
+        print(f"{name}, with spool, database clock and short lane: {told}")
     of_pages = pages()
     print(page_table(of_pages))
     of_painting = measured_apart("bench.web.painting", "", "tests.steps")
@@ -63,6 +68,7 @@ def main() -> None:
             {
                 "machine": machine(),
                 "rows": rows,
+                "safeguards": of_safeguards,
                 "pages": of_pages,
                 "painting": of_painting,
                 "inbox_load": of_inbox,

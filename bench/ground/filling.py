@@ -126,7 +126,7 @@ def _copy_decision(original: Run, newest: int) -> None:
     )
     _insert(
         FeedbackResponse,
-        {"request_id": "q.id", "received_at": "q.requested_at"},
+        {"request_id": "q.id", "project_id": "q.project_id", "received_at": "q.requested_at"},
         f"FROM {_table(FeedbackResponse)} o CROSS JOIN {_table(FeedbackRequest)} q"
         " WHERE o.request_id = %s AND q.run_id > %s AND q.status = 'answered' ORDER BY q.id",
         [asked.pk, newest],

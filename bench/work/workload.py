@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,10 +59,10 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def worker() -> Iterator[None]:
+def worker(command: Sequence[str] = (sys.executable, "manage.py", "work")) -> Iterator[None]:
     """The same processes that `faber work` starts."""
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "work"],
+        command,
         cwd=ROOT,
         start_new_session=True,
         stdout=subprocess.PIPE,

@@ -62,7 +62,7 @@ class Burr:
                 default_entrypoint="one",
             )
             .with_state_persister(self._store)
-            .with_identifiers(app_id=name)
+            .with_identifiers(app_id=name, partition_key="bench")  # its PostgreSQL wants one
             .build()
         )
 
