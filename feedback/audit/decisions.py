@@ -1,12 +1,19 @@
 """Finds decisions on record, for the audit page, its CSV and the command line alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
+from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery, Value
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from feedback.models import FeedbackResponse
+from feedback.models.requests import Provider
 from feedback.search import matching
 from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.text import visible
@@ -14,11 +21,14 @@ from runs.models import Project, Run
 from runs.models.run import TITLED_BY
 from runs.search import counts
 from runs.search.counts import Quantity
+from runs.search.looks import any_of
 
 FETCHED = 500  # rows at a time, when all of them are wanted
 # So many are counted, and can be paged to; filters find what is older.
 COUNTED = 10_000
 COUNTED_OF_SEARCH = 1_000
+
+_NEWEST = ("-received_at", "-pk")
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # wide ones as well
 
@@ -42,41 +52,20 @@ class DecisionFilter:
         return self != DecisionFilter(sight=self.sight, kind=self.kind)
 
 
-def decided(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
-    """The decisions, oldest first."""
-    exact = {
-        "request__run": wanted.run,
-        "request__type": wanted.type,
-        "provided_by__source": wanted.source,
-        "received_at__gte": wanted.since,
-        "received_at__lt": wanted.until,
-    }
-    rows = FeedbackResponse.objects.filter(**{key: value for key, value in exact.items() if value})
-    rows = wanted.sight.of(rows, "request__run__project")
-    if wanted.project:
-        projects = Project.objects.filter(name__iexact=wanted.project)
-        rows = rows.filter(request__run__project__in=projects)
-    if wanted.user:
-        rows = rows.filter(_by(wanted.user))
-    rows = rows.order_by("received_at", "pk")
-    return matching.decided(rows.reverse(), wanted.text).reverse() if wanted.text else rows
-
-
 def leaf_of(
     wanted: DecisionFilter, number: str, size: int
 ) -> tuple[Page[FeedbackResponse], Quantity]:
     """One page of them, newest first, and how many there are."""
-    found = decided(wanted).reverse()
-    paginator = Paginator(found, size)
+    ways = _ways(wanted)
     most = COUNTED_OF_SEARCH if wanted.text else COUNTED
-    total = counts.up_to(most, {"": found})[""]
+    total = counts.of_any(ways, most)
+    paginator = Paginator(ways[0], size)
     paginator.count = total.count
     leaf = paginator.get_page(number)
     # First the keys, then only these rows: what is skipped is not joined with anything.
     first = size * (leaf.number - 1)
-    last = min(first + size, leaf.paginator.count)
-    keys = list(found.values_list("pk", flat=True)[first:last])
-    rows = FeedbackResponse.objects.filter(pk__in=keys).order_by("-received_at", "-pk")
+    keys = _keys(ways, first, min(first + size, total.count))
+    rows = FeedbackResponse.objects.filter(pk__in=keys).order_by(*_NEWEST)
     leaf.object_list = whole(rows)
     return leaf, total
 
@@ -124,9 +113,43 @@ class Echo:
         return text
 
 
-def _by(name: str) -> Q:
-    return (
-        Q(provided_by__user__iexact=name)
-        | Q(provided_by__account__iexact=name)
-        | Q(user__username__iexact=name)
-    )
+def _ways(wanted: DecisionFilter) -> list[QuerySet[FeedbackResponse]]:
+    """What finds them, newest first: once for each name somebody has, as each has its own index."""
+    rows, names = _narrowed(wanted).order_by(*_NEWEST), _names(wanted.user)
+    if wanted.text:
+        return [matching.decided(rows.filter(reduce(or_, names, Q())), wanted.text)]
+    return [rows.filter(name) for name in names] or [rows]
+
+
+def _narrowed(wanted: DecisionFilter) -> QuerySet[FeedbackResponse]:
+    exact = {
+        "request__run": wanted.run,
+        "request__type": wanted.type,
+        "provided_by__source": wanted.source,
+        "received_at__gte": wanted.since,
+        "received_at__lt": wanted.until,
+    }
+    rows = FeedbackResponse.objects.filter(**{key: value for key, value in exact.items() if value})
+    if wanted.project:
+        own = Project.objects.filter(name__iexact=wanted.project).values("pk")[:1]
+        rows = rows.filter(project=Subquery(own))
+    return wanted.sight.of(rows, "request__run__project")
+
+
+def _names(user: str) -> list[Q]:
+    """As they are on record, and by the account that gave the answer, however it is called now."""
+    if not user:
+        return []
+    said = [Q(Exact(Provider(key), Lower(Value(user)))) for key in ("user", "account")]
+    accounts = User.objects.filter(username__iexact=user).values_list("pk", flat=True)
+    return [*said, *(Q(user=pk) for pk in accounts)]
+
+
+def _keys(ways: Sequence[QuerySet[FeedbackResponse]], first: int, last: int) -> list[int]:
+    found = ways[0]
+    if last and len(ways) > 1:
+        looks = [counts.statement(way.values("pk")[:last]) for way in ways]
+        found = FeedbackResponse.objects.filter(
+            any_of([(look.sql, look.values) for look in looks if look.sql])
+        ).order_by(*_NEWEST)
+    return list(found.values_list("pk", flat=True)[first:last])

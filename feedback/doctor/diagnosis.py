@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 from django.utils import timezone
 
 from feedback.channels.callbacks import calls
@@ -15,14 +15,14 @@ from feedback.doctor import agents, hosts, notices, proxy, room, trackers, webho
 from feedback.doctor.finding import MOST, PATIENCE, REMEMBERED, Finding
 from feedback.models import (
     Callback,
-    FeedbackRequest,
     FeedbackResponse,
     Webhook,
     WriteBack,
 )
+from feedback.models.requests import open_of_run
 from feedback.requests import answers
 from runs import engine
-from runs.domain.values.status import RequestStatus, RunStatus
+from runs.domain.values.status import RunStatus
 from runs.isolation import ways
 from runs.isolation.sheltering import REPAIR
 from runs.jobs import heartbeat, queue
@@ -184,9 +184,8 @@ def _idle_runs(before: datetime) -> Iterator[Finding]:
 
 def _asking_nothing() -> "QuerySet[Run, Any]":
     """Runs that wait without an open request: looked for in two indexes, no run is read for it."""
-    asked = FeedbackRequest.objects.filter(run=OuterRef("pk"), status=RequestStatus.PENDING)
     waiting = Run.objects.filter(status=RunStatus.AWAITING_FEEDBACK.value).order_by()
-    return waiting.exclude(Exists(asked)).values("pk")
+    return waiting.exclude(Exists(open_of_run())).values("pk")
 
 
 def _worktrees() -> Iterator[Finding]:

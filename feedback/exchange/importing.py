@@ -292,6 +292,7 @@ def keep_request(run: Run, request: Request) -> FeedbackRequest:
 def keep_answer(request: FeedbackRequest, answer: PastAnswer) -> None:
     # Without a seal: nobody here knows what its author saw.
     request.responses.create(
+        project_id=request.run.project_id,
         response=answer.response,
         action=answer.action.value,
         comment=answer.comment,

@@ -204,6 +204,7 @@ def _request(
     for answer in given:
         times = {"held_until", "received_at"}
         request.responses.create(
+            project_id=run.project_id,
             **answer.model_dump(include=times),
             **answer.model_dump(mode="json", exclude=times),
             imported=True,

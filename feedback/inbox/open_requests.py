@@ -7,11 +7,12 @@ from datetime import timedelta
 from functools import lru_cache
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Exists, F, OrderBy, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models import Exists, F, FloatField, OrderBy, OuterRef, QuerySet, Subquery, Value
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 
-from feedback.inbox.filters import Filters, SortOrder
+from feedback.inbox.filters import ALL_OPEN, Filters, SortOrder
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.models.requests import of_open
 from feedback.search import matching
@@ -65,23 +66,24 @@ _LISTED = (
 
 
 _NOTHING = Value("")
-_TITLE = Coalesce(
-    *(NullIf(name, _NOTHING) for name in ("own_title", *(f"run__{each}" for each in TITLED_BY)))
-)
+# Nothing is bound here, so that SQLite knows it as what it has an index of.
+_COST = Coalesce("cost_usd", RawSQL("-1.0", (), FloatField()))
 _BY_DUE = F("due_at").asc(nulls_last=True)
 # What stands first; among equals whatever waits longest.
 _ORDERS: Mapping[SortOrder, tuple[OrderBy, ...]] = {
     SortOrder.DUE: (_BY_DUE,),
     SortOrder.WAITING: (),
-    SortOrder.TITLE: (Lower(_TITLE).asc(),),
-    SortOrder.PROJECT: (Lower("run__project__name").asc(),),
+    SortOrder.TITLE: (F("title_key").asc(),),
+    SortOrder.PROJECT: (F("project_key").asc(),),
     SortOrder.ROUND: (F("round").desc(),),
     SortOrder.ASSIGNEE: (NullIf("assignee", _NOTHING).asc(nulls_last=True),),
-    SortOrder.COST: (F("cost_usd").desc(nulls_last=True),),
+    SortOrder.COST: (_COST.desc(),),
     SortOrder.CHANGES: (
         (F("snapshot__additions") + F("snapshot__deletions")).desc(nulls_last=True),
     ),
 }
+# Those whose index holds open requests only.
+_OF_OPEN = (SortOrder.TITLE, SortOrder.PROJECT, SortOrder.ROUND, SortOrder.COST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +237,7 @@ def _page_of(filters: Filters, sight: Sight, number: int) -> Prepared[FeedbackRe
 
 def _ordered(found: QuerySet[FeedbackRequest], filters: Filters) -> QuerySet[FeedbackRequest]:
     """In the order of the list, with all that a row of it shows."""
+    found = of_open(found) if filters.order in _OF_OPEN else found
     ordered = found.order_by(*_ORDERS[filters.order], "ranked_at", "id")
     return ordered.select_related("run__project", "snapshot").only(*_LISTED)
 
@@ -278,10 +281,9 @@ def newest(actor: Actor, sight: Sight, after: int | None, most: int = 3) -> Newe
 
 
 def following(
-    asked: FeedbackRequest, actor: Actor, filters: Filters | None = None
+    asked: FeedbackRequest, actor: Actor, filters: Filters = ALL_OPEN
 ) -> FeedbackRequest | None:
     """The highest-ranked other open request of the list that this person may answer."""
-    filters = filters or Filters()
     others = _narrowed(_not_answered_by(actor, membership.sight_of(actor)), filters)
     for other in _ordered(others.exclude(pk=asked.pk), filters).iterator(PER_PAGE):
         if _is_for(actor, other):

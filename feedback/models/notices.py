@@ -105,6 +105,12 @@ class Notice(Outgoing):
             models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="notices_due"),
             # What is counted one by one; the others are most.
             models.Index(fields=["is_due"], condition=Q(sent_at=None), name="notices_unsent"),
+            # What was tried in vain, by whom it did not reach.
+            models.Index(
+                fields=["receiver", "created_at"],
+                condition=Q(sent_at=None) & ~Q(last_error=""),
+                name="notices_failing",
+            ),
         ]
 
     def __str__(self) -> str:

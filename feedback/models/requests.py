@@ -1,10 +1,12 @@
 """Questions put to people, and the answers on record; one of each is a constraint."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Func, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from runs.domain.planning import titles
@@ -88,6 +90,11 @@ class FeedbackRequest(models.Model):
     delegated = models.JSONField(default=list, blank=True, db_default=[])
     dealt_to = models.CharField(max_length=150, blank=True, default="", db_default="")
 
+    # What it is sorted by while it is open, in small letters; triggers keep it: `search.sort_keys`.
+    # Nothing before, so that SQLite needs not make the table anew to have them.
+    title_key = models.CharField(max_length=500, null=True, editable=False)  # noqa: DJ001
+    project_key = models.CharField(max_length=200, null=True, editable=False)  # noqa: DJ001
+
     # Set where the answer is given, so that nobody who hears of it then has to look for it.
     decided_by: "FeedbackResponse | None" = None
 
@@ -122,6 +129,33 @@ class FeedbackRequest(models.Model):
                 F("requested_at"),
                 condition=Q(status="pending"),
                 name="requests_that_block",
+            ),
+            # The other orders of the inbox; what cost nothing stands last.
+            models.Index(
+                fields=["status", "title_key", "ranked_at", "id"],
+                condition=Q(status="pending"),
+                name="requests_by_title",
+            ),
+            models.Index(
+                fields=["status", "project_key", "ranked_at", "id"],
+                condition=Q(status="pending"),
+                name="requests_by_project",
+            ),
+            models.Index(
+                F("status"),
+                Coalesce("cost_usd", models.Value(-1.0)).desc(),
+                F("ranked_at"),
+                F("id"),
+                condition=Q(status="pending"),
+                name="requests_by_cost",
+            ),
+            models.Index(
+                F("status"),
+                F("round").desc(),
+                F("ranked_at"),
+                F("id"),
+                condition=Q(status="pending"),
+                name="requests_by_round",
             ),
             # What was decided of what had a date, and whether by then.
             models.Index(
@@ -243,6 +277,25 @@ def of_open(found: QuerySet[FeedbackRequest]) -> QuerySet[FeedbackRequest]:
     return found.extra(where=[literally])  # noqa: S610  ours
 
 
+def open_of_run() -> QuerySet[FeedbackRequest]:
+    """The open request of an outer run, read from that index alone: a bound status is compared."""
+    found = FeedbackRequest.objects.filter(run=OuterRef("pk"))
+    return found.extra(where=[f"status = '{RequestStatus.PENDING.value}'"])  # noqa: S610  ours
+
+
+class Provider(Func):
+    """A name of whoever answered, in small letters; with nothing bound, as an index has it."""
+
+    output_field = TextField()
+    template = "LOWER(JSON_EXTRACT(%(expressions)s, '$.%(key)s'))"
+
+    def __init__(self, key: str) -> None:
+        super().__init__("provided_by", key=key)
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, template="LOWER(%(expressions)s ->> '%(key)s')")
+
+
 class FeedbackResponse(models.Model):
     """An answer on record: who, what, where, when. Rows are only added."""
 
@@ -252,6 +305,10 @@ class FeedbackResponse(models.Model):
         RETRACTED = "retracted"
 
     request = models.ForeignKey(FeedbackRequest, on_delete=models.CASCADE, related_name="responses")
+    # The run's, so that the decisions of one project are found by an index.
+    project = models.ForeignKey(
+        Project, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     response = models.TextField()
     action = models.CharField(max_length=20, choices=choices(Action))
     comment = models.TextField(blank=True)
@@ -293,7 +350,16 @@ class FeedbackResponse(models.Model):
                 name="held_response_has_an_end",
             ),
         ]
-        indexes = [models.Index(fields=["state", "held_until"], name="held_responses")]
+        indexes = [
+            models.Index(fields=["state", "held_until"], name="held_responses"),
+            # The order of the audit, of one project and of one person by each of their names.
+            models.Index(fields=["project", "received_at", "id"], name="responses_of_project"),
+            models.Index(fields=["user", "received_at", "id"], name="responses_of_user"),
+            models.Index(Provider("user"), F("received_at"), F("id"), name="responses_by_name"),
+            models.Index(
+                Provider("account"), F("received_at"), F("id"), name="responses_by_account"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.response} by {self.who}"

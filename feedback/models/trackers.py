@@ -146,7 +146,13 @@ class Delivery(Outgoing, OnIssue):
     class Meta:
         verbose_name_plural = "deliveries"
         indexes = [
-            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="deliveries_due")
+            models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="deliveries_due"),
+            # Those given up have been tried most.
+            models.Index(
+                fields=["attempts", "next_try_at"],
+                condition=Q(is_due=False),
+                name="deliveries_done",
+            ),
         ]
 
     def __str__(self) -> str:

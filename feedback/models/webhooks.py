@@ -55,6 +55,12 @@ class WebhookDelivery(Outgoing):
             models.Index(fields=["next_try_at"], condition=Q(is_due=True), name="webhooks_due"),
             # What is counted one by one; the others are most.
             models.Index(fields=["is_due"], condition=Q(delivered_at=None), name="webhooks_undone"),
+            # What was tried in vain, by whom it did not reach.
+            models.Index(
+                fields=["endpoint", "tried_at"],
+                condition=Q(delivered_at=None) & ~Q(last_error=""),
+                name="webhooks_failing",
+            ),
             models.Index(fields=["created_at"], condition=Q(is_due=False), name="webhooks_done"),
         ]
 

@@ -286,6 +286,7 @@ def _record(
     held_until = _held_until(now, actor) if ruling.decides else None
     response = FeedbackResponse(
         request=request,
+        project_id=request.run.project_id,
         response=choice.response,
         action=choice.action.value,
         comment=said.comment.strip(),

@@ -1,1 +1,1 @@
-"""Finding requests and decisions among many by a text, at the cost of few."""
+"""Finding requests and decisions by a text, and sorting them, among many at the cost of few."""

@@ -1,16 +1,19 @@
 """Which requests and decisions a text names: by their own words, or by what their run is called."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.search.index import ANSWERS, QUESTIONS
 from runs.domain.values.status import RequestStatus
 from runs.models import Run
+from runs.search.counts import Statement
 from runs.search.index import RUNS, SHORTEST, TextIndex
 from runs.search.looks import RECENT, Sql, any_of, indexed
-from runs.search.matching import is_work_id, named
+from runs.search.matching import every_key, is_work_id, named
 
 # Of the first rows of a list; from here on it is shorter to walk along the list than to look up
 # all that have the text.
@@ -28,11 +31,11 @@ def asked(rows: QuerySet[FeedbackRequest], text: str) -> QuerySet[FeedbackReques
     near = _near(rows, said)
     if len(near) >= MANY:
         return rows.filter(said)
-    own = () if is_work_id(text) else (indexed(QUESTIONS, text),)
-    looks = [_sql(FeedbackRequest.objects.filter(run__in=_runs(text))), *own]
     # Looked up once, as a page counts each type of them; by their keys, which are few.
-    every = FeedbackRequest.objects.filter(any_of(looks), status=RequestStatus.PENDING)
-    return rows.filter(pk__in=[*near, *every.order_by().values_list("pk", flat=True)[:MOST]])
+    keys = {*near, *_open(every_key(text), "run_id")}
+    if not is_work_id(text):
+        keys.update(_open(indexed(QUESTIONS, text), "id"))
+    return rows.filter(_with(keys))
 
 
 def decided(rows: QuerySet[FeedbackResponse], text: str) -> QuerySet[FeedbackResponse]:
@@ -46,6 +49,27 @@ def decided(rows: QuerySet[FeedbackResponse], text: str) -> QuerySet[FeedbackRes
         questions = FeedbackRequest.objects.filter(any_of([indexed(QUESTIONS, text)]))
         looks += [indexed(ANSWERS, text), _sql(every.filter(request__in=questions.order_by()))]
     return _found(rows, said, looks)
+
+
+def _open(look: Sql, column: str) -> list[int]:
+    """The open requests among those that a look names by this column.
+
+    From what it finds to the requests: SQLite would go through all that are open.
+    """
+    statement = Statement(
+        f"WITH named(key) AS (SELECT * FROM ({look[0]}) AS look)"
+        f" SELECT q.id FROM named CROSS JOIN {FeedbackRequest._meta.db_table} q"
+        f" WHERE q.{column} = named.key AND q.status = '{RequestStatus.PENDING.value}'"
+        f" LIMIT {MOST}",
+        look[1],
+    )
+    return [key for (key,) in statement.rows()]
+
+
+def _with(keys: Collection[int]) -> Q:
+    """Written into the statement: so many that are bound take longer than to find the rows."""
+    written = ", ".join(map(str, sorted(keys)))
+    return Q(pk__in=RawSQL(written, ())) if keys else Q(pk__in=())
 
 
 def _of_the_first(rows: QuerySet[Any], said: Q) -> QuerySet[Any]:

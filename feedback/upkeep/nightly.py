@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Subquery
 
-from feedback.models import FeedbackRequest
+from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.totals import kept
 from feedback.upkeep import prune
 from runs.domain.values.status import RequestStatus
@@ -51,11 +51,13 @@ def clean_up() -> None:
 
 
 def _name_projects() -> None:
-    """Of requests that a worker of the release before opened, while machines were upgraded."""
+    """Of what a worker of the release before asked or answered, while machines were upgraded."""
     own = Run.objects.filter(pk=OuterRef("run")).values("project")
     FeedbackRequest.objects.filter(status=RequestStatus.PENDING, project=None).update(
         project=Subquery(own)
     )
+    of_request = Run.objects.filter(requests=OuterRef("request")).values("project")
+    FeedbackResponse.objects.filter(project=None).update(project=Subquery(of_request))
 
 
 def _claim() -> bool:

@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('faber_runs', '0001_squashed_0033_outputs_compressed'),
+        ('faber_runs', '0033_outputs_compressed'),
     ]
 
     operations = [

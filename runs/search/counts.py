@@ -49,6 +49,20 @@ def up_to(most: int, found: Mapping[K, Rows]) -> dict[K, Quantity]:
     return {key: quantity(counted.get(place, 0), most) for place, key in enumerate(found)}
 
 
+def of_any(ways: Sequence[Rows], most: int) -> Quantity:
+    """How many rows there are that at least one of these finds; none reads more than it must."""
+    looks: list[str] = []
+    values: list[Any] = []
+    for place, rows in enumerate(ways):
+        if asked := _sql(rows.order_by().values_list("pk")[: most + 1]):
+            looks.append(f"SELECT * FROM ({asked[0]}) AS way_{place}")
+            values.extend(asked[1])
+    if not looks:
+        return NONE
+    found = _fetched(f"SELECT COUNT(*) FROM ({' UNION '.join(looks)}) AS counted", values)
+    return quantity(found[0][0], most)
+
+
 def by(column: str, rows: Rows, most: int) -> dict[str, Quantity]:
     """How many of the first rows have each value of a column."""
     asked = _sql(rows.values_list(column)[: most + 1])

@@ -17,11 +17,15 @@ Sql = tuple[str, Sequence[Any]]
 
 def any_of(looks: Sequence[Sql]) -> Q:
     """The rows whose keys one of these finds."""
+    return Q(pk__in=RawSQL(*united(looks)))
+
+
+def united(looks: Sequence[Sql]) -> Sql:
     # Each in brackets of its own: SQLite takes no limit inside a union.
     sql = " UNION ALL ".join(
         f"SELECT * FROM ({look}) AS look_{n}" for n, (look, _) in enumerate(looks)
     )
-    return Q(pk__in=RawSQL(sql, [value for _, values in looks for value in values]))
+    return sql, [value for _, values in looks for value in values]
 
 
 def indexed(index: TextIndex, text: str, limit: str = "") -> Sql:

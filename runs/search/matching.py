@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from runs.models import Project, Run
 from runs.search.index import RUNS, SHORTEST
-from runs.search.looks import RECENT, Sql, any_of, indexed
+from runs.search.looks import RECENT, Sql, any_of, indexed, united
 
 MOST = 1_000  # of the newest; whoever looks for older ones says more
 _FEW_PROJECTS = 20
@@ -24,8 +24,20 @@ def named(text: str, *, is_all: bool) -> Q:
         return _of_work_id(text[1:])
     if len(text) < SHORTEST:
         return _recent(text) | Q(work_id=text)
+    return any_of(_looks(text, is_all))
+
+
+def every_key(text: str) -> Sql:
+    """The keys of all runs that have the text in a name of theirs, or as their work id."""
+    if is_work_id(text):
+        found = Run.objects.filter(_of_work_id(text[1:])).order_by()
+        return found.values("pk").query.sql_with_params()
+    return united(_looks(text, is_all=True))
+
+
+def _looks(text: str, is_all: bool) -> list[Sql]:
     limit = "" if is_all else f" LIMIT {MOST}"
-    return any_of([indexed(RUNS, text, limit), *_of_projects(text, is_all)])
+    return [indexed(RUNS, text, limit), *_of_projects(text, is_all)]
 
 
 def is_work_id(text: str) -> bool:

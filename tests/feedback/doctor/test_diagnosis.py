@@ -1,5 +1,6 @@
 """The doctor names what is broken, repairs what it safely can, and is quiet otherwise."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -264,5 +265,27 @@ def test_the_doctor_reads_no_run_that_waits_as_it_should() -> None:
     about = [query["sql"] for query in queries if "awaiting_feedback" in query["sql"]]
     idle, unfinished = sorted(map(explained, about), key=len, reverse=True)[:2]
     assert "COVERING INDEX runs_by_status (status=?)" in idle
+    assert "INDEX one_pending_request (run_id=?)" in idle  # a newer SQLite reads nothing else
+    asked = next(query["sql"] for query in queries if "EXISTS" in query["sql"])
+    assert """U0."status" = """ not in asked  # or each request is read, to compare it
     assert "INTEGER PRIMARY KEY (rowid=?)" in idle
     assert "TEMP B-TREE FOR ORDER BY" not in unfinished
+
+
+def test_the_doctor_reads_nothing_that_was_sent() -> None:
+    """Plans of SQLite; see `tests.plans`."""
+    with CaptureQueriesContext(connection) as queries:
+        diagnosis.findings()
+
+    indexes = {
+        "faber_feedback_notice": "notices_failing",
+        "faber_feedback_webhookdelivery": "webhooks_failing",
+        "faber_feedback_delivery": "deliveries_",
+    }
+    for table, index in indexes.items():
+        about = [query["sql"] for query in queries if f'FROM "{table}"' in query["sql"]]
+        assert about
+        for sql in about:
+            assert re.search(
+                rf"(?:SCAN|SEARCH) {table} USING (?:COVERING )?INDEX {index}", explained(sql)
+            )

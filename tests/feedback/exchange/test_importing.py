@@ -229,9 +229,19 @@ def test_the_page_takes_no_answer_and_says_why(imported: Run, client: Client) ->
     sent = client.post(address, {"response": "approve"})
 
     assert WHY in shown
+    assert f"<code>faber resume {imported.run_id}</code>" in shown
+    assert "can answer" not in shown
     assert 'name="response"' not in shown
     assert sent.status_code == 409
     assert not FeedbackResponse.objects.exists()
+
+
+def test_the_notices_of_an_imported_run_look_alike(imported: Run, client: Client) -> None:
+    client.force_login(users.create("rita", role=Role.REVIEWER))
+
+    page = client.get(f"/runs/{imported.run_id}/").content.decode()
+
+    assert page.count('class="notice run-asks"') == 2  # on hold, and waiting for a decision
 
 
 def test_a_comment_is_no_answer(

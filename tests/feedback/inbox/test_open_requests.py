@@ -9,8 +9,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group, User
+from django.core.management import call_command
 from django.db import connection
+from django.db.models.signals import pre_migrate
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -567,6 +570,91 @@ def test_the_inbox_of_one_project_reads_only_that_project(
         assert "requests_by_" not in explained(sql)
 
 
+@pytest.mark.database
+@pytest.mark.parametrize("sort", ["title", "project", "round", "cost"])
+def test_the_inbox_in_another_order_reads_no_more_than_a_page(
+    sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_requests, "MOST", 60)
+    f.answered(f.started(f.five_steps()), "approve")
+    filling.fill_up_to(1000, waiting_each=3)
+    rita = f.person("Rita", groups=frozenset({"reviewer"}))
+
+    with CaptureQueriesContext(connection) as queries:
+        found = open_requests.inbox(Filters(sort=sort), rita, EVERYTHING)
+
+    assert len(found.rows) == 50
+    assert list(read_whole(queries, "faber_feedback_feedbackrequest")) == []
+    lists = [query["sql"] for query in queries if '"round"' in query["sql"]]
+    assert len(lists) == 1
+    assert "request.status = 'pending'" in lists[0]  # bound alone, it need not find the index
+    if connection.vendor == "sqlite":
+        assert f"INDEX requests_by_{sort} (status=?)" in explained(lists[0])
+        assert "TEMP B-TREE" not in explained(lists[0])
+
+
+# What it is sorted by
+
+
+def keys(request_id: str) -> tuple[str | None, str | None]:
+    found = FeedbackRequest.objects.values_list("title_key", "project_key")
+    return found.get(request_id=request_id)
+
+
+@pytest.mark.database
+def test_what_a_request_is_sorted_by_follows_what_it_and_others_are_called() -> None:
+    asked = f.pending(f.started(f.five_steps(), target="The Export"))
+    run, name = asked.run, asked.request_id
+    assert keys(name) == (asked.title.lower(), run.project.name.lower())
+
+    Run.objects.filter(pk=run.pk).update(own_title="", target="An Older Target")
+    assert keys(name)[0] == "an older target"
+    Run.objects.filter(pk=run.pk).update(target="")
+    assert keys(name)[0] == run.workflow_id.lower()
+    Run.objects.filter(pk=run.pk).update(own_title="A Name")
+    assert keys(name)[0] == "a name"
+    FeedbackRequest.objects.update(own_title="A Question")
+    assert keys(name)[0] == "a question"
+    Project.objects.filter(pk=run.project_id).update(name="Moved/There")
+    assert keys(name)[1] == "moved/there"
+
+
+@pytest.mark.database
+def test_a_question_that_is_open_again_is_sorted_by_what_it_is_called_now() -> None:
+    asked = f.pending(f.started(f.five_steps()))
+    FeedbackRequest.objects.update(status="answered", closed_at=timezone.now())
+    Run.objects.update(own_title="Called Otherwise")
+    assert keys(asked.request_id)[0] != "called otherwise"
+
+    FeedbackRequest.objects.update(status="pending", closed_at=None)
+
+    assert keys(asked.request_id)[0] == "called otherwise"
+
+
+@pytest.mark.database
+def test_an_upgrade_does_without_what_keeps_the_order_and_sorts_afterwards() -> None:
+    asked = f.pending(f.started(f.five_steps()))
+    plain = {"using": "default", "sender": apps.get_app_config("faber_feedback")}
+
+    pre_migrate.send(**plain, plan=[object()])
+    Run.objects.update(own_title="Changed Meanwhile")
+    assert keys(asked.request_id)[0] != "changed meanwhile"
+    call_command("migrate", verbosity=0)
+    assert keys(asked.request_id)[0] == "changed meanwhile"
+
+    Run.objects.update(own_title="And Kept Again")
+    assert keys(asked.request_id)[0] == "and kept again"
+
+
+def test_a_start_without_an_upgrade_leaves_the_order_alone() -> None:
+    f.pending(f.started(f.five_steps()))
+
+    with CaptureQueriesContext(connection) as queries:
+        call_command("migrate", verbosity=0)
+
+    assert [query["sql"] for query in queries if "own_title = own_title" in query["sql"]] == []
+
+
 # What is kept of it
 
 
@@ -649,6 +737,20 @@ def test_the_next_one_is_the_highest_ranked_that_this_person_may_answer(three: C
     after_that = open_requests.following(after, f.person("Otto"))
     assert after_that == answered
     assert open_requests.following(answered, f.person("Vic", groups=frozenset({"viewer"}))) is None
+
+
+def test_the_next_one_follows_the_order_of_the_list(three: Client) -> None:
+    asks("Review it again", **ago(minutes=1))
+    FeedbackRequest.objects.filter(prompt="Review it again").update(round=9)
+    answered, rita = FeedbackRequest.objects.get(prompt="Review the plan"), f.person("Rita")
+
+    longest_waiting = open_requests.following(answered, rita)
+    latest_round = open_requests.following(answered, rita, Filters(sort="round"))
+
+    assert longest_waiting
+    assert latest_round
+    assert longest_waiting.prompt == "It failed"
+    assert latest_round.prompt == "Review it again"
 
 
 def test_the_next_one_is_found_behind_many_for_others() -> None:

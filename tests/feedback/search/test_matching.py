@@ -16,7 +16,7 @@ from feedback.search.index import ANSWERS, QUESTIONS
 from runs.accounts.membership import EVERYTHING
 from runs.models import Run
 from tests import factories as f
-from tests.plans import read_whole
+from tests.plans import explained, read_whole
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -104,3 +104,26 @@ def test_no_search_reads_every_request_or_decision() -> None:
     for table in ("request", "response"):
         assert list(read_whole(queries, f"faber_feedback_feedback{table}")) == []
     assert list(read_whole(queries, "faber_runs_run")) == []
+
+
+def test_a_common_word_leads_from_its_runs_to_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not from all that is open; and what it found is not bound one by one."""
+    monkeypatch.setattr(matching, "MANY", 10**9)
+    f.answered(f.started(f.five_steps()), "approve")
+    filling.fill_up_to(1000, waiting_each=3)
+    rows = FeedbackRequest.objects.filter(status="pending").order_by("due_at", "pk")
+
+    with CaptureQueriesContext(connection) as queries:
+        found = matching.asked(rows, "invoice")
+        assert found.count() == rows.filter(run__own_title__icontains="invoice").count() > 5
+
+    looks = [query["sql"] for query in queries if query["sql"].startswith("WITH")]
+    assert len(looks) == 2  # by their runs, and by what they ask
+    _, parameters = found.query.sql_with_params()
+    assert len(parameters) < 5
+    if connection.vendor == "sqlite":
+        by_run, by_question = map(explained, looks)
+        assert "SEARCH q USING COVERING INDEX one_pending_request (run_id=?)" in by_run or (
+            "SEARCH q USING INDEX one_pending_request (run_id=?)" in by_run
+        )
+        assert "SEARCH q USING INTEGER PRIMARY KEY (rowid=?)" in by_question

@@ -11,7 +11,12 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from feedback.audit.integrity import faults
-from feedback.models import FeedbackRequest, WebhookDelivery, WebhookEndpoint
+from feedback.models import (
+    FeedbackRequest,
+    FeedbackResponse,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from feedback.upkeep import nightly, parts, prune, snapshots
 from runs.changes.taking import REFS
 from runs.domain.values.actors import Role, Scope
@@ -235,6 +240,16 @@ def test_a_request_of_the_release_before_gets_its_project() -> None:
 
     asked.refresh_from_db()
     assert asked.project_id == asked.run.project_id
+
+
+def test_an_answer_to_the_release_before_gets_its_project() -> None:
+    run = f.answered(f.started(f.five_steps()), "approve")
+    assert FeedbackResponse.objects.get().project_id == run.project_id
+    FeedbackResponse.objects.update(project=None)
+
+    nightly.clean_up()
+
+    assert FeedbackResponse.objects.get().project_id == run.project_id
 
 
 def test_one_machine_of_all_cleans_up_once_a_day() -> None:
