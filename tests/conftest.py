@@ -2,7 +2,6 @@
 
 import os
 import random
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from django.db import connection
 from django.test import TransactionTestCase
 from hypothesis import settings
-from pytest_django import DjangoDbBlocker
 
 from tests import emptying
 
@@ -23,6 +21,8 @@ settings.register_profile("faber", deadline=None)
 settings.load_profile("faber")
 
 TransactionTestCase._fixture_teardown = emptying.empty_tables  # type: ignore[attr-defined]
+if connection.vendor == "postgresql":
+    type(connection.creation)._destroy_test_db = emptying.drop_database  # type: ignore[attr-defined]
 
 # A fork would draw what its parent draws, and both would make the same run.
 os.register_at_fork(after_in_child=partial(setattr, os, "urandom", os.urandom))
@@ -41,18 +41,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         database, group = (item.get_closest_marker(name) for name in ("django_db", "xdist_group"))
         if group and database and database.kwargs.get("transaction"):
             raise pytest.UsageError(f"{item.nodeid} empties every table; take it out of its group.")
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Take its connection from a thread that waits for work: nobody can drop what one uses."""
-    yield
-    if connection.vendor == "postgresql":
-        with django_db_blocker.unblock(), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
 
 
 @pytest.fixture(autouse=True)
