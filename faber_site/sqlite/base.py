@@ -1,10 +1,16 @@
-"""Django's SQLite, whose writers take turns instead of waiting for ever longer."""
+"""Django's SQLite, whose writers take turns instead of waiting for ever longer.
+
+A commit is on the disk when it returns, as with `synchronous=FULL`. There SQLite waits for the disk
+while nobody else may write; here the turn is given first, and the next one writes meanwhile.
+"""
 
 import fcntl
 import os
+import sqlite3
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +21,7 @@ from django.db.backends.sqlite3 import base
 SHORT_PAUSE, LONG_PAUSE = 0.0002, 0.005
 SOON = 0.05  # whoever has it longer than this does something else than a step
 _WRITES = ("BEGIN IMMEDIATE", "INSERT", "UPDATE", "DELETE")
+_to_disk = getattr(os, "fdatasync", os.fsync)  # which not every system has
 
 
 class WriteTurn:
@@ -62,54 +69,101 @@ class WriteTurn:
         return True
 
 
+class WriteAheadLog:
+    """What is committed until SQLite copies it into the database's file.
+
+    It stays the same file while a connection has it open, and SQLite locks nothing in it.
+    """
+
+    def __init__(self, database: str) -> None:
+        self._place = f"{database}-wal"
+        self._file: int | None = None
+
+    def flush(self) -> None:
+        """Wait until all that was committed so far is on the disk."""
+        try:
+            if self._file is None:
+                self._file = os.open(self._place, os.O_RDONLY)
+                self._closing = weakref.finalize(self, os.close, self._file)
+            _to_disk(self._file)
+        except OSError as error:
+            raise sqlite3.OperationalError(f"not on the disk: {error.strerror}") from error
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._closing()
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
-    _turn: WriteTurn | None = None  # nobody else has a database in memory
+    turn: WriteTurn | None = None  # nobody else has a database in memory
+    _log: WriteAheadLog | None = None
+    _is_in_haste = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)
         if not self.is_in_memory_db():
-            self._turn = WriteTurn(conn_params["database"], conn_params.get("timeout", 5.0))
+            self.turn = WriteTurn(conn_params["database"], conn_params.get("timeout", 5.0))
+        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            self._log = WriteAheadLog(conn_params["database"])
+            connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+    @contextmanager
+    def in_haste(self) -> Iterator[None]:
+        """What is committed here is on the disk only with the next commit that waits for it."""
+        self._is_in_haste = True
+        try:
+            yield
+        finally:
+            self._is_in_haste = False
 
     def create_cursor(self, name: str | None = None) -> Any:
         cursor = self.connection.cursor(factory=TurnCursor)
-        cursor.turn = self._turn
+        cursor.database = self
         return cursor
+
+    def end_turn(self) -> None:
+        if self.turn:
+            self.turn.give()
+        if self._log and not self._is_in_haste:
+            self._log.flush()
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]  # which the stubs lack
-        self._give_turn()
+        with self.wrap_database_errors:
+            self.end_turn()
 
     def _rollback(self) -> None:
         super()._rollback()  # type: ignore[misc]  # which the stubs lack
-        self._give_turn()
+        if self.turn:
+            self.turn.give()
 
     def _close(self) -> None:
         super()._close()  # type: ignore[misc]  # which the stubs lack
-        if self._turn:
-            self._turn.close()
-            self._turn = None
-
-    def _give_turn(self) -> None:
-        if self._turn:
-            self._turn.give()
+        for file in (self.turn, self._log):
+            if file:
+                file.close()
+        self.turn = self._log = None
 
 
 class TurnCursor(base.SQLiteCursorWrapper):
     """Takes the turn for a transaction that writes, or for a single statement outside of one."""
 
-    turn: WriteTurn | None
+    database: DatabaseWrapper
 
     def execute(self, query: str, params: Any = None) -> Any:
-        turn = self.turn
+        turn = self.database.turn
         if turn is None or self.connection.in_transaction or not query.startswith(_WRITES):
             return super().execute(query, params)
         turn.take()
         try:
-            return super().execute(query, params)
-        finally:
-            if not self.connection.in_transaction:
-                turn.give()
+            done = super().execute(query, params)
+        except BaseException:
+            turn.give()
+            raise
+        if not self.connection.in_transaction:
+            self.database.end_turn()
+        return done
 
     def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
         if param_names is None:

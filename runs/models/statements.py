@@ -9,7 +9,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, Generic, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BooleanField,
@@ -23,6 +23,8 @@ from django.db.models import (
 )
 from django.db.models.query import get_related_populators
 
+# What a database says that is restarted, locked, full or out of reach.
+OUT_OF_REACH = (InterfaceError, OperationalError)
 # SQLite refuses a statement with too many values.
 _ROWS_AT_ONCE = 50
 
@@ -215,7 +217,7 @@ def delete(
 
 
 def _executed(using: str, sql: str, parameters: Sequence[Any], *, waits: bool) -> int:
-    database = connections[using]
+    database: Any = connections[using]
     with database.cursor() as cursor:
         if waits or database.in_atomic_block:  # then it is the block that waits
             cursor.execute(sql, parameters)
@@ -223,18 +225,9 @@ def _executed(using: str, sql: str, parameters: Sequence[Any], *, waits: bool) -
             at_once = "RETURNING set_config('synchronous_commit', 'off', true)"
             cursor.execute(f"{sql} {at_once}", parameters)
         else:
-            return _executed_in_haste(cursor, sql, parameters)
+            with database.in_haste():
+                cursor.execute(sql, parameters)
         changed: int = cursor.rowcount
-    return changed
-
-
-def _executed_in_haste(cursor: Any, sql: str, parameters: Sequence[Any]) -> int:
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    try:
-        cursor.execute(sql, parameters)
-        changed: int = cursor.rowcount
-    finally:
-        cursor.execute("PRAGMA synchronous=FULL")
     return changed
 
 

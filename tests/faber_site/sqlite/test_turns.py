@@ -159,7 +159,7 @@ def test_a_fork_that_ends_leaves_its_parent_the_turn(file: Path) -> None:
     database.ensure_connection()
     database.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     if not (child := os.fork()):
-        database._give_turn()
+        database.end_turn()
         os._exit(0)
     os.waitpid(child, 0)
 
