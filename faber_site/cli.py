@@ -10,7 +10,7 @@ DISTRIBUTION = "faber-review"
 def main() -> int:
     try:
         return _called()
-    except KeyboardInterrupt:  # while the rest is still loaded
+    except KeyboardInterrupt:  # while the rest is still being loaded
         return 130
 
 

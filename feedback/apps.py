@@ -7,9 +7,9 @@ class FeedbackConfig(AppConfig):
     verbose_name = "Feedback"
 
     def ready(self) -> None:
-        from feedback.search import sort_keys  # noqa: PLC0415  models are loaded by now
-        from feedback.search.index import ANSWERS, QUESTIONS  # noqa: PLC0415
+        from feedback.search.index import ANSWERS, QUESTIONS  # noqa: PLC0415  models are loaded
+        from feedback.search.sort_keys import SortKeys  # noqa: PLC0415
 
         QUESTIONS.listen(self)
         ANSWERS.listen(self)
-        sort_keys.listen(self)
+        SortKeys().listen(self)

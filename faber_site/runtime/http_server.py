@@ -232,7 +232,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         for _ in range(BACKLOG):
             if not queue.poll(0):
                 break
-            self.handle_accept()
+            super().handle_accept()  # nobody has to make room: none of them comes after these
         self.asyncore.dispatcher.close(self)
 
     def _dismiss_the_resting(self) -> None:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.domain.values.status import RequestStatus
@@ -22,6 +22,12 @@ def is_leaving(request: HttpRequest) -> bool:
     """Whether this process ends within seconds: whoever waits had better ask the next one."""
     is_ending: Callable[[], bool] = request.META.get(IS_ENDING, lambda: False)
     return is_ending()
+
+
+def say_when_to_ask_again(request: HttpRequest, response: HttpResponse, *, had_seat: bool) -> None:
+    """Also to whoever would ask again at once."""
+    if not had_seat or is_leaving(request):
+        response["Retry-After"] = str(RETRY_AFTER)
 
 
 def is_settled(request_id: str) -> bool:

@@ -340,8 +340,7 @@ def wait(
         has_news=lambda: replying.is_asked(name, caller) or long_poll.is_leaving(request),
     )
     replying.deliver(name, caller)
-    if not had_seat or long_poll.is_leaving(request):
-        response["Retry-After"] = str(long_poll.RETRY_AFTER)
+    long_poll.say_when_to_ask_again(request, response, had_seat=had_seat)
     return Status(
         200 if is_settled else 202,
         request_shape(find_request(request_id, seen_by=request.auth.actor)),

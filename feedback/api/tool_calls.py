@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Literal
 
+from django.http import HttpResponse
 from ninja import Router, Status
 from pydantic import BaseModel, Field, JsonValue
 
@@ -69,8 +70,9 @@ class ToolCallJson(BaseModel):
     operation_id="askToolUse",
     summary="Ask whether a tool may be used",
 )
-def ask_tool_use(request: ApiRequest, body: ToolCallSent) -> Status[Json]:
-    """200 with the verdict, or 202 while nobody has decided: then send the same again.
+def ask_tool_use(request: ApiRequest, response: HttpResponse, body: ToolCallSent) -> Status[Json]:
+    """200 with the verdict, or 202 while nobody has decided: then send the same again, after
+    Retry-After seconds if that is given.
 
     The same call of the same session is asked once, whoever sends it; a request that nobody waits
     for is withdrawn after two minutes.
@@ -84,9 +86,10 @@ def ask_tool_use(request: ApiRequest, body: ToolCallSent) -> Status[Json]:
         **body.model_dump(exclude={"tool", "input", "wait"}),
     )
     known = asking.ask(call, actor, executor=request.auth.token.name)
-    is_settled, _had_seat = long_poll.wait(
+    is_settled, had_seat = long_poll.wait(
         known.request.request_id, body.wait, has_news=lambda: long_poll.is_leaving(request)
     )
+    long_poll.say_when_to_ask_again(request, response, had_seat=had_seat)
     return _told(known, call.event if is_settled else "")
 
 

@@ -8,8 +8,7 @@ from operator import or_
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet, Subquery, Value
-from django.db.models.functions import Lower
+from django.db.models import Q, QuerySet, Subquery
 from django.db.models.lookups import Exact
 
 from feedback.models import FeedbackResponse
@@ -140,7 +139,7 @@ def _names(user: str) -> list[Q]:
     """As they are on record, and by the account that gave the answer, however it is called now."""
     if not user:
         return []
-    said = [Q(Exact(Provider(key), Lower(Value(user)))) for key in ("user", "account")]
+    said = [Q(Exact(Provider(key), Provider.of(user))) for key in ("user", "account")]
     accounts = User.objects.filter(username__iexact=user).values_list("pk", flat=True)
     return [*said, *(Q(user=pk) for pk in accounts)]
 

@@ -1,4 +1,4 @@
-"""From 0027 to 0031 in one, for a new database."""
+"""From 0027 to 0031 in one, for a database that has none of them."""
 
 import django.db.models.deletion
 from django.db import migrations, models

@@ -1,4 +1,4 @@
-"""From 0033 to 0035 in one, for a new database."""
+"""From 0033 to 0035 in one, for a database that has none of them."""
 
 import django.db.models.deletion
 from django.conf import settings

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Func, OuterRef, Q, QuerySet, TextField
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Lower, Substr
 from django.utils import timezone
 
 from runs.domain.planning import titles
@@ -283,17 +283,30 @@ def open_of_run() -> QuerySet[FeedbackRequest]:
     return found.extra(where=[f"status = '{RequestStatus.PENDING.value}'"])  # noqa: S610  ours
 
 
+# Of a name: what is longer fits no index of PostgreSQL.
+_COMPARED = 200
+
+
 class Provider(Func):
-    """A name of whoever answered, in small letters; with nothing bound, as an index has it."""
+    """A name of whoever answered, as it is compared; with nothing bound, as an index has it.
+
+    A migration has it too: another form needs another class.
+    """
 
     output_field = TextField()
-    template = "LOWER(JSON_EXTRACT(%(expressions)s, '$.%(key)s'))"
+    template = f"LOWER(SUBSTR(JSON_EXTRACT(%(expressions)s, '$.%(key)s'), 1, {_COMPARED}))"
 
     def __init__(self, key: str) -> None:
         super().__init__("provided_by", key=key)
 
     def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, template="LOWER(%(expressions)s ->> '%(key)s')")
+        name = f"LOWER(SUBSTR(%(expressions)s ->> '%(key)s', 1, {_COMPARED}))"
+        return self.as_sql(compiler, connection, template=name)
+
+    @staticmethod
+    def of(name: str) -> Lower:
+        """What to compare it with."""
+        return Lower(Substr(models.Value(name), 1, _COMPARED))
 
 
 class FeedbackResponse(models.Model):

@@ -1,32 +1,35 @@
 """Keeps what open requests are sorted by where an index has it: the titles of runs, of projects.
 
 Triggers keep it, whoever writes a row. They read other tables than their own, and SQLite makes no
-table anew that such a trigger names; so they are gone while migrations run.
+table anew that such a trigger names; so there they are gone while migrations run.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import AppConfig
-from django.apps import apps as global_apps
-from django.apps.registry import Apps
 from django.db import connections
-from django.db.models.signals import post_migrate, pre_migrate
+from django.db.models.signals import pre_migrate
 
-_REQUESTS, _RUNS, _PROJECTS = (
-    "faber_feedback_feedbackrequest",
-    "faber_runs_run",
-    "faber_runs_project",
+from feedback.models import FeedbackRequest
+from runs.domain.values.status import RequestStatus
+from runs.models import Project, Run
+from runs.models.run import TITLED_BY
+from runs.search.triggers import Triggers
+
+_REQUESTS, _RUNS, _PROJECTS = (each._meta.db_table for each in (FeedbackRequest, Run, Project))
+_OPEN = f"status = '{RequestStatus.PENDING.value}'"
+_LONGEST = FeedbackRequest._meta.get_field("title_key").max_length
+_TITLES = ", ".join(
+    f"NULLIF({title}, '')" for title in ("NEW.own_title", *(f"r.{name}" for name in TITLED_BY))
 )
-_LONGEST = 500
 _KEYS = f"""
-SELECT SUBSTR(LOWER(COALESCE(
-    NULLIF(NEW.own_title, ''), NULLIF(r.own_title, ''), NULLIF(r.target, ''), r.workflow_id
-)), 1, {_LONGEST}), LOWER(p.name)
+SELECT SUBSTR(LOWER(COALESCE({_TITLES})), 1, {_LONGEST}), LOWER(p.name)
 FROM {_RUNS} r JOIN {_PROJECTS} p ON p.id = r.project_id WHERE r.id = NEW.run_id
 """
 # What is written is written again, so that its own trigger looks.
-_AGAIN = f"UPDATE {_REQUESTS} SET own_title = own_title WHERE status = 'pending'"
-_RENAMED = " OR ".join(f"OLD.{name} <> NEW.{name}" for name in ("own_title", "target"))
+_AGAIN = f"UPDATE {_REQUESTS} SET own_title = own_title WHERE {_OPEN}"
+_RETITLED = " OR ".join(f"OLD.{name} <> NEW.{name}" for name in TITLED_BY)
 
 # A trigger's name, its table, when it acts, and what it does beside that.
 _OWN = (
@@ -34,7 +37,13 @@ _OWN = (
     ("request_sorted_again", "UPDATE OF own_title, project_id, status"),
 )
 _OTHERS = (
-    ("run_sorted_again", "UPDATE OF own_title, target", _RUNS, _RENAMED, "run_id = NEW.id"),
+    (
+        "run_sorted_again",
+        f"UPDATE OF {', '.join(TITLED_BY)}",
+        _RUNS,
+        _RETITLED,
+        "run_id = NEW.id",
+    ),
     (
         "project_sorted_again",
         "UPDATE OF name",
@@ -45,62 +54,41 @@ _OTHERS = (
 )
 
 
-def listen(sender: AppConfig) -> None:
-    for signal, receiver in ((pre_migrate, _drop), (post_migrate, _keep)):
-        uid = f"feedback.search.{receiver.__name__}"
-        signal.connect(receiver, sender=sender, weak=False, dispatch_uid=uid)
+class SortKeys(Triggers):
+    app, model = FeedbackRequest._meta.label.split(".")
+    columns = ("title_key", "project_key")
 
+    @property
+    def names(self) -> Sequence[str]:
+        return [name for name, *_ in (*_OWN, *_OTHERS)]
 
-def _drop(*, using: str, plan: object, **_about: Any) -> None:
-    if not plan:
-        return
-    is_sqlite = connections[using].vendor == "sqlite"
-    with connections[using].cursor() as cursor:
-        tables = set(connections[using].introspection.table_names(cursor))
-        for name, table in _tables():
-            if table in tables:
-                on = "" if is_sqlite else f" ON {table}"
-                cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on}")
+    def listen(self, sender: AppConfig) -> None:
+        super().listen(sender)
+        pre_migrate.connect(
+            self._drop, sender=sender, weak=False, dispatch_uid="feedback.search.sort_keys"
+        )
 
+    def make(self, using: str) -> None:
+        were_there = self.are_there(using)
+        is_sqlite = connections[using].vendor == "sqlite"
+        with connections[using].cursor() as cursor:
+            for statement in _sqlite() if is_sqlite else _postgres():
+                cursor.execute(statement)
+            if not were_there:
+                cursor.execute(_AGAIN)
 
-def _keep(*, using: str, apps: Apps = global_apps, **_about: Any) -> None:
-    try:
-        known = apps.get_model("faber_feedback", "FeedbackRequest")._meta.fields
-    except LookupError:  # migrated back to before there were any
-        return
-    if "title_key" in {field.name for field in known} and not _are_there(using):
-        make(using)
-
-
-def make(using: str) -> None:
-    """Make the triggers, and sort what nobody kept in order meanwhile."""
-    is_sqlite = connections[using].vendor == "sqlite"
-    with connections[using].cursor() as cursor:
-        for statement in _sqlite() if is_sqlite else _postgres():
-            cursor.execute(statement)
-        cursor.execute(_AGAIN)
-
-
-def _are_there(using: str) -> bool:
-    is_sqlite = connections[using].vendor == "sqlite"
-    names = ", ".join(f"'{name}'" for name, _ in _tables())
-    known = "name FROM sqlite_master" if is_sqlite else "tgname FROM pg_trigger"
-    column = known.partition(" ")[0]
-    with connections[using].cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM (SELECT {known}) t WHERE {column} IN ({names})")
-        return bool(cursor.fetchone()[0] == len(_tables()))
-
-
-def _tables() -> list[tuple[str, str]]:
-    own = [(name, _REQUESTS) for name, _ in _OWN]
-    return own + [(name, table) for name, _, table, *_ in _OTHERS]
+    def _drop(self, *, using: str, plan: object, **_about: Any) -> None:
+        if plan and connections[using].vendor == "sqlite":
+            with connections[using].cursor() as cursor:
+                for name in self.names:
+                    cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
 
 
 def _sqlite() -> list[str]:
     put = f"UPDATE {_REQUESTS} SET (title_key, project_key) = ({_KEYS}) WHERE id = NEW.id;"
     own = [
         f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {when} ON {_REQUESTS}"
-        f" WHEN NEW.status = 'pending' BEGIN {put} END"
+        f" WHEN NEW.{_OPEN} BEGIN {put} END"
         for name, when in _OWN
     ]
     return own + [
@@ -120,7 +108,7 @@ def _postgres() -> list[str]:
     for name, when in _OWN:
         made.append(
             f"CREATE OR REPLACE TRIGGER {name} BEFORE {when} ON {_REQUESTS} FOR EACH ROW"
-            " WHEN (NEW.status = 'pending') EXECUTE FUNCTION faber_sort_request()"
+            f" WHEN (NEW.{_OPEN}) EXECUTE FUNCTION faber_sort_request()"
         )
     for name, when, table, changed, of in _OTHERS:
         made.append(

@@ -36,13 +36,13 @@ class Reminder:
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_SECONDS
+        _name_projects()
         if _claim():
             queue.enqueue(Job.CLEAN_UP)
 
 
 def clean_up() -> None:
     """With FABER_RETENTION_DAYS also what older runs printed and were told."""
-    _name_projects()
     days, now = settings.FABER_RETENTION_DAYS, clock.now()
     removed = prune.prune(now - timedelta(days=days)) if days else prune.tidy(now - KEPT)
     told = ", ".join(f"{count} {name}" for name, count in removed.shape().items() if count)
@@ -51,13 +51,14 @@ def clean_up() -> None:
 
 
 def _name_projects() -> None:
-    """Of what a worker of the release before asked or answered, while machines were upgraded."""
+    """Of what a worker of the release before asked or answered, while machines are upgraded."""
+    asked = FeedbackRequest.objects.filter(status=RequestStatus.PENDING, project=None)
     own = Run.objects.filter(pk=OuterRef("run")).values("project")
-    FeedbackRequest.objects.filter(status=RequestStatus.PENDING, project=None).update(
-        project=Subquery(own)
-    )
+    answered = FeedbackResponse.objects.filter(project=None)
     of_request = Run.objects.filter(requests=OuterRef("request")).values("project")
-    FeedbackResponse.objects.filter(project=None).update(project=Subquery(of_request))
+    for rows, project in ((asked, own), (answered, of_request)):
+        if rows.exists():
+            rows.update(project=Subquery(project))
 
 
 def _claim() -> bool:

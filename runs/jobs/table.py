@@ -6,6 +6,7 @@ from django.conf import settings
 
 # Short jobs mostly wait for the database or for GitHub: two seldom keep a third waiting.
 SHORT_WORKERS = 2
+JOB_FAILED = "the job %s%s failed"  # the same whichever engine called it
 
 
 class Job(StrEnum):

@@ -11,17 +11,22 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
+from django.dispatch import Signal
 
 from runs.domain.values.errors import NewerDatabase
 
 ADVISORY_LOCK = 0xFABE
 _OWN = ("faber_runs", "faber_feedback")
+# What follows a migration may not have been reached when the last one was made.
+nothing_to_migrate = Signal()
 
 
 def bring_up_to_date() -> None:
     with _alone():
         check_version()
-        if not is_up_to_date():
+        if is_up_to_date():
+            nothing_to_migrate.send(sender=None, using=connection.alias)
+        else:
             call_command("migrate", interactive=False, verbosity=0)
 
 

@@ -1,24 +1,18 @@
-"""Search indexes: every part of three letters of what rows are found by, kept by the database.
-
-Triggers keep them, whoever writes a row. They are made after every migration and not by one,
-because SQLite loses the triggers of a table that a later migration makes anew.
-"""
+"""Search indexes: every part of three letters of what rows are found by, kept by the database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from django.apps import AppConfig
-from django.apps import apps as global_apps
-from django.apps.registry import Apps
 from django.db import connections
-from django.db.models.signals import post_migrate
+
+from runs.search.triggers import Triggers
 
 SHORTEST = 3  # letters; what is shorter has no part to look for
+_PUT, _TAKEN, _RENAMED = "put_into_search", "taken_from_search", "renamed_in_search"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextIndex:
+class TextIndex(Triggers):
     """What the rows of one model are found by."""
 
     table: str
@@ -32,21 +26,11 @@ class TextIndex:
     def source(self) -> str:
         return f"{self.app}_{self.model}".lower()
 
-    def listen(self, sender: AppConfig) -> None:
-        post_migrate.connect(
-            self._keep, sender=sender, weak=False, dispatch_uid=f"runs.search.{self.table}"
-        )
-
-    def _keep(self, *, using: str, apps: Apps = global_apps, **_about: Any) -> None:
-        try:
-            known = {field.name for field in apps.get_model(self.app, self.model)._meta.fields}
-        except LookupError:  # migrated back to before there were any
-            return
-        if known.issuperset(self.columns):
-            self.make(using)
+    @property
+    def names(self) -> Sequence[str]:
+        return [f"{self.noun}_{end}" for end in (_PUT, _TAKEN, _RENAMED)]
 
     def make(self, using: str) -> None:
-        """Make what is missing of it."""
         connection = connections[using]
         is_sqlite = connection.vendor == "sqlite"
         table = self._sqlite_table() if is_sqlite else self._postgres_table()
@@ -79,11 +63,11 @@ class TextIndex:
         )
         put_in = f"INSERT INTO {table} (rowid, {self._names}) VALUES (NEW.id, {new});"
         return (
-            f"CREATE TRIGGER IF NOT EXISTS {noun}_put_into_search AFTER INSERT ON {source}"
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_{_PUT} AFTER INSERT ON {source}"
             f" BEGIN {put_in} END",
-            f"CREATE TRIGGER IF NOT EXISTS {noun}_taken_from_search AFTER DELETE ON {source}"
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_{_TAKEN} AFTER DELETE ON {source}"
             f" BEGIN {take_out} END",
-            f"CREATE TRIGGER IF NOT EXISTS {noun}_renamed_in_search AFTER UPDATE OF {self._names}"
+            f"CREATE TRIGGER IF NOT EXISTS {noun}_{_RENAMED} AFTER UPDATE OF {self._names}"
             f" ON {source} WHEN {self._changed} BEGIN {take_out} {put_in} END",
         )
 
@@ -118,11 +102,11 @@ class TextIndex:
             LANGUAGE plpgsql AS $$ BEGIN
             DELETE FROM {self.table} WHERE {self.key} = OLD.id;
             RETURN NULL; END $$""",
-            f"CREATE OR REPLACE TRIGGER {noun}_put_into_search AFTER INSERT ON {source}"
+            f"CREATE OR REPLACE TRIGGER {noun}_{_PUT} AFTER INSERT ON {source}"
             f" FOR EACH ROW EXECUTE FUNCTION {keeps}",
-            f"CREATE OR REPLACE TRIGGER {noun}_taken_from_search AFTER DELETE ON {source}"
+            f"CREATE OR REPLACE TRIGGER {noun}_{_TAKEN} AFTER DELETE ON {source}"
             f" FOR EACH ROW EXECUTE FUNCTION {drops}",
-            f"CREATE OR REPLACE TRIGGER {noun}_renamed_in_search AFTER UPDATE OF {self._names}"
+            f"CREATE OR REPLACE TRIGGER {noun}_{_RENAMED} AFTER UPDATE OF {self._names}"
             f" ON {source} FOR EACH ROW WHEN ({self._changed}) EXECUTE FUNCTION {keeps}",
         )
 

@@ -31,7 +31,7 @@ from runs.executors.agents import kind_for
 from runs.jobs import draining, log_context, queue
 from runs.jobs.table import Job
 from runs.models import Run, machine, places
-from runs.models.statements import update
+from runs.models.statements import OUT_OF_REACH, update
 from runs.telemetry import telling
 from runs.worker import evidence, placing, sessions, settling
 from runs.worker.handed_in import HandedIn
@@ -83,7 +83,7 @@ def advance_run(run_pk: int) -> None:
     worker = worker_name()
     try:
         claim = engine.claim(run_pk, worker)
-    except settling.OUT_OF_REACH:
+    except OUT_OF_REACH:
         settling.give_back(worker)  # the claim may have been written and its answer lost
         raise
     log_context.note_run(claim.run.run_id if claim else "")
@@ -100,7 +100,7 @@ def drive(claim: Claim | None, observer: Observer | None = None) -> None:
             if isinstance(place, placing.Elsewhere):
                 placing.hand_on(claim, place.host)
                 return
-        except settling.OUT_OF_REACH:
+        except OUT_OF_REACH:
             settling.give_back(claim.attempt.worker)
             return
         watching.step_begins(claim)
@@ -117,7 +117,7 @@ def _done(
     """Execute and settle one step; whoever cannot begin gives it back."""
     try:
         prepared = _prepared(claim, place, lease, packages)
-    except settling.OUT_OF_REACH:
+    except OUT_OF_REACH:
         settling.give_back(claim.attempt.worker)
         return None
     outcome, found, asks = prepared()

@@ -5,18 +5,17 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 
 from runs import engine
 from runs.engine import Brief, Claim, Settlement, recovery
 from runs.jobs import draining
 from runs.models import StepAttempt
+from runs.models.statements import OUT_OF_REACH
 from runs.worker import spool
 
 logger = logging.getLogger(__name__)
 
-# What a database says that is restarted, locked, full or out of reach.
-OUT_OF_REACH = (InterfaceError, OperationalError)
 LONGEST_PAUSE = 2.0
 
 T = TypeVar("T")
@@ -46,16 +45,19 @@ def give_back(worker: str) -> None:
 
 def settle_kept() -> None:
     """Put on record what workers had done that died before they could."""
-    for kept in spool.left():
-        attempt = StepAttempt.objects.select_related("run__project").filter(pk=kept.attempt).first()
-        if attempt is None:
-            continue
-        # Whoever has the step by now has another name, and then this is a late result.
-        attempt.worker = kept.worker
-        unit = attempt.run.frozen_plan.units[attempt.position]
-        held = Claim(run=attempt.run, attempt=attempt, unit=unit)
-        if not engine.is_settled(held):
-            engine.put_on_record(held, kept.settlement, goes_on=False)
+    spool.settle_left(_settle_kept)
+
+
+def _settle_kept(kept: spool.SpooledResult) -> None:
+    attempt = StepAttempt.objects.select_related("run__project").filter(pk=kept.attempt).first()
+    if attempt is None:
+        return
+    # Whoever has the step by now has another name, and then this is a late result.
+    attempt.worker = kept.worker
+    unit = attempt.run.frozen_plan.units[attempt.position]
+    held = Claim(run=attempt.run, attempt=attempt, unit=unit)
+    if not engine.is_settled(held):
+        engine.put_on_record(held, kept.settlement, goes_on=False)
 
 
 def until_it_answers(ask: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ import fcntl
 import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,13 @@ from django.conf import settings
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from runs.engine import Claim, Settlement
+from runs.models.statements import OUT_OF_REACH
 
 logger = logging.getLogger(__name__)
 
 # A file of one process for its results, and what earlier releases made for each of them.
 _SPOOL, _SINGLE = ".spool", ".json"
-_BEGUN, _UNREADABLE = ".begun", ".unreadable"
+_BEGUN, _PUT_ASIDE = ".begun", ".unreadable"
 _END = b"\n"  # behind a whole result; there is none inside
 
 
@@ -59,35 +60,39 @@ def kept(claim: Claim, settlement: Settlement) -> Iterator[None]:
     _free.append(file)
 
 
-def left() -> Iterator[SpooledResult]:
-    """The results whose process is gone; each is forgotten when its user comes back for more."""
+def settle_left(settle: Callable[[SpooledResult], None]) -> None:
+    """Settle the results whose process is gone; what cannot be is put aside and keeps no other."""
     try:
         names = sorted(_folder().iterdir())
     except FileNotFoundError:
         return
     for name in names:
         with contextlib.suppress(FileNotFoundError):  # its process was quicker
-            yield from _taken(name)
+            _take(name, settle)
 
 
-def _taken(name: Path) -> Iterator[SpooledResult]:
-    if name.suffix == _UNREADABLE:
+def _take(name: Path, settle: Callable[[SpooledResult], None]) -> None:
+    if name.suffix == _PUT_ASIDE:
         return
     with name.open("rb") as file:
         # Else its process lives, or has settled it in this moment.
-        if _lock(file) and name.exists():
-            yield from _found(name, file.read())
+        if not (_lock(file) and name.exists()):
+            return
+        content = file.read()
+        try:
+            # Else its process died when it had none, or before the whole of it was written.
+            if content.endswith(_END) if name.suffix == _SPOOL else name.suffix == _SINGLE:
+                settle(_FORM.validate_json(content))
+        except OUT_OF_REACH:
+            raise
+        except ValidationError as error:
+            logger.warning("a kept result cannot be read: %s (%s)", name, error.title)
+        except Exception:
+            logger.exception("a kept result cannot be settled: %s", name)
+        else:
             name.unlink(missing_ok=True)
-
-
-def _found(name: Path, content: bytes) -> Iterator[SpooledResult]:
-    if not (content.endswith(_END) if name.suffix == _SPOOL else name.suffix == _SINGLE):
-        return  # its process died when it had none, or before the whole of it was written
-    try:
-        yield _FORM.validate_json(content)
-    except ValidationError as error:
-        logger.warning("a kept result cannot be read: %s (%s)", name, error.title)
-        name.rename(name.with_suffix(_UNREADABLE))
+            return
+        name.rename(name.with_suffix(_PUT_ASIDE))
 
 
 class _SpoolFile:
@@ -105,7 +110,8 @@ class _SpoolFile:
         _open.add(self)
         try:
             # Until it is locked, whoever looks for results takes it for one of the dead.
-            _lock(self._file)
+            if not _lock(self._file):
+                raise BlockingIOError(errno.EAGAIN, "somebody looks into the new file")
             begun.rename(name)
         except OSError:
             self.close()

@@ -2,12 +2,11 @@
 
 import logging
 
-from django.db import InterfaceError, OperationalError
-
 from runs import engine
 from runs.engine import recovery, turns
 from runs.executors import briefing_files
 from runs.jobs import log_context
+from runs.models.statements import OUT_OF_REACH
 from runs.worker import settling
 from runs.worker.lookout import Lookout
 from runs.workspaces import worktrees
@@ -22,7 +21,7 @@ def sweep(lookout: Lookout) -> None:
         with log_context.busy_with_run():
             try:
                 engine.bring_back(lost.run_pk, seen=lost.lease_until)
-            except (InterfaceError, OperationalError):
+            except OUT_OF_REACH:
                 raise
             except Exception:  # one run with broken rows must not keep the others waiting
                 logger.exception("could not bring back run %s", lost.run_pk)

@@ -21,9 +21,10 @@ from runs.executors.orders import Hold, Outcome
 from runs.jobs import draining, queue, register
 from runs.jobs.table import Job
 from runs.models import clock, machine
+from runs.models.statements import OUT_OF_REACH
 from runs.worker import inquiring
 from runs.worker.advance import worker_name
-from runs.worker.settling import OUT_OF_REACH, until_it_answers
+from runs.worker.settling import until_it_answers
 from runs.workspaces import recognising
 
 logger = logging.getLogger(__name__)

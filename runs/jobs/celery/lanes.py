@@ -28,7 +28,7 @@ from runs.jobs.celery import app as celery_app
 from runs.jobs.celery import later, publisher
 from runs.jobs.database import rows
 from runs.jobs.engine import GRACE, OutOfReach, Signs
-from runs.jobs.table import Job, Lane, Queue
+from runs.jobs.table import JOB_FAILED, Job, Lane, Queue
 from runs.models import machine
 
 logger = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ class LaneCrew:
             if job is self._lane.beat:
                 rows.forget(os.getsid(0), self._lane)
         except Exception:
-            logger.exception("the job %s%s failed", job.value, ids)
+            logger.exception(JOB_FAILED, job.value, ids)
         finally:
             close_old_connections()
             self._signs.be_busy(is_busy=False)

@@ -29,7 +29,7 @@ from django_q.worker import worker
 from runs.jobs import wakeup
 from runs.jobs.database.broker import WokenBroker
 from runs.jobs.engine import GRACE, Signs
-from runs.jobs.table import Lane
+from runs.jobs.table import JOB_FAILED, Lane
 
 logger = logging.getLogger(__name__)
 
@@ -137,11 +137,16 @@ class JobFunction:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         try:
-            function: Any = pydoc.locate(self._path)
-            return function(*args, **kwargs)
+            return self._found()(*args, **kwargs)
         except Exception:
-            logger.exception("The job %s%s failed", self._path, args)
+            logger.exception(JOB_FAILED, self._path, args)
             raise
+
+    def _found(self) -> Any:
+        function = pydoc.locate(self._path)
+        if function is None:  # a newer version queued it
+            raise LookupError(f"this version has no {self._path}")
+        return function
 
 
 def _read(signed: str) -> dict[str, Any] | None:

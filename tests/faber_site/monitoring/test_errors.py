@@ -42,7 +42,7 @@ answered = []
 b"".join(get_wsgi_application()(environ, lambda status, headers: answered.append(status)))
 assert answered == ["500 Internal Server Error"], answered
 with log_context.busy_with_run("acme/app/1"):
-    logging.getLogger("runs.worker").error("It broke with %s.", "SECRET")
+    logging.getLogger("runs.worker").error("It broke with %s.\\n" + quoted, "SECRET")
 logging.getLogger("runs.worker").warning("Only a warning.")
 sentry_sdk.flush(10)
 """.replace("SECRET", SECRET)
@@ -171,7 +171,7 @@ def test_an_error_in_a_worker_arrives_with_its_stack_and_its_run(
     raised = told["exception"]["values"][-1]
     assert (raised["type"], raised["value"]) == ("TypeError", "'list' object is not a mapping")
     assert raised["stacktrace"]["frames"][-1]["module"].startswith("runs.")
-    assert told["logentry"]["formatted"] == "The job runs.worker.advance.advance_run(1,) failed"
+    assert told["logentry"]["formatted"] == "the job runs.worker.advance.advance_run(1,) failed"
     ((run_id,),) = site.rows("SELECT run_id FROM faber_runs_run")
     assert told["tags"]["run_id"] == run_id
     whole = json.dumps(events(sentry.calls))

@@ -305,6 +305,18 @@ def test_who_was_connected_before_it_was_asked_to_end_is_answered_and_later_ones
             connected(server)
 
 
+def test_nobody_makes_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "CONNECTIONS", 2)
+    with made() as server, ExitStack() as open_ones:
+        early = [open_ones.enter_context(connected(server)) for _ in range(5)]
+        for each in early:
+            each.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        server.end()
+        server.serve()
+
+        assert [heard(each)[:12] for each in early] == [b"HTTP/1.1 200"] * 5
+
+
 def test_the_last_answer_says_that_nothing_more_may_be_asked() -> None:
     with served() as server:
         kept = client.HTTPConnection(server.effective_host, int(server.effective_port), timeout=20)

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from feedback.api import long_poll
 from feedback.models import FeedbackRequest, ToolCall
 from feedback.requests import answers
 from feedback.requests.answers import Words
@@ -326,3 +327,13 @@ def test_a_plan_that_never_comes_back_ends_with_its_session(
     assert asking.withdraw_abandoned() == 1
 
     assert asked(told).run.status == "cancelled"
+
+
+def test_waiting_for_a_decision_ends_when_the_site_is_about_to(agent: Program) -> None:
+    agent.environ[long_poll.IS_ENDING] = lambda: True
+
+    began = time.monotonic()
+    told = Hook(agent).asks(wait=60)
+
+    assert told["verdict"] is None
+    assert time.monotonic() - began < 30

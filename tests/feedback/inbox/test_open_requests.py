@@ -12,7 +12,7 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models.signals import pre_migrate
 from django.http import HttpResponse
 from django.test import Client
@@ -25,11 +25,12 @@ from feedback.inbox import open_requests
 from feedback.inbox.filters import FilterForm, Filters
 from feedback.inbox.open_requests import Inbox
 from feedback.models import FeedbackRequest
+from feedback.search import sort_keys
 from runs.accounts import users
 from runs.accounts.membership import EVERYTHING, Sight
 from runs.domain.values.actors import Role
 from runs.domain.values.questions import FeedbackType
-from runs.models import Project, Run
+from runs.models import Project, Run, migrate
 from runs.pages import kept
 from tests import factories as f
 from tests.plans import explained, read_whole
@@ -631,7 +632,6 @@ def test_a_question_that_is_open_again_is_sorted_by_what_it_is_called_now() -> N
     assert keys(asked.request_id)[0] == "called otherwise"
 
 
-@pytest.mark.database
 def test_an_upgrade_does_without_what_keeps_the_order_and_sorts_afterwards() -> None:
     asked = f.pending(f.started(f.five_steps()))
     plain = {"using": "default", "sender": apps.get_app_config("faber_feedback")}
@@ -646,13 +646,39 @@ def test_an_upgrade_does_without_what_keeps_the_order_and_sorts_afterwards() -> 
     assert keys(asked.request_id)[0] == "and kept again"
 
 
+@pytest.mark.database
+def test_an_upgrade_that_was_cut_off_is_made_whole_by_the_next_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, keeper = f.pending(f.started(f.five_steps())), sort_keys.SortKeys()
+    tables = [*(["faber_feedback_feedbackrequest"] * 2), "faber_runs_run", "faber_runs_project"]
+    with connection.cursor() as cursor:
+        for name, table in zip(keeper.names, tables, strict=True):
+            on = f" ON {table}" if connection.vendor == "postgresql" else ""
+            cursor.execute(f"DROP TRIGGER {name}{on}")
+    Run.objects.update(own_title="Changed Meanwhile")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(sort_keys, "_AGAIN", "UPDATE nowhere SET x = 1")
+        with pytest.raises(DatabaseError):
+            migrate.bring_up_to_date()
+    assert not keeper.are_there("default")
+    migrate.bring_up_to_date()
+
+    assert keys(asked.request_id)[0] == "changed meanwhile"
+    Run.objects.update(own_title="And Kept Again")
+    assert keys(asked.request_id)[0] == "and kept again"
+
+
 def test_a_start_without_an_upgrade_leaves_the_order_alone() -> None:
     f.pending(f.started(f.five_steps()))
 
     with CaptureQueriesContext(connection) as queries:
         call_command("migrate", verbosity=0)
+        migrate.bring_up_to_date()
 
-    assert [query["sql"] for query in queries if "own_title = own_title" in query["sql"]] == []
+    written = [query["sql"] for query in queries if query["sql"].startswith("UPDATE")]
+    assert [sql for sql in written if "own_title = own_title" in sql] == []
 
 
 # What is kept of it

@@ -236,7 +236,7 @@ def test_a_request_of_the_release_before_gets_its_project() -> None:
     asked = f.pending(f.started(f.five_steps()))
     FeedbackRequest.objects.update(project=None)
 
-    nightly.clean_up()
+    nightly.Reminder().look()
 
     asked.refresh_from_db()
     assert asked.project_id == asked.run.project_id
@@ -247,7 +247,7 @@ def test_an_answer_to_the_release_before_gets_its_project() -> None:
     assert FeedbackResponse.objects.get().project_id == run.project_id
     FeedbackResponse.objects.update(project=None)
 
-    nightly.clean_up()
+    nightly.Reminder().look()
 
     assert FeedbackResponse.objects.get().project_id == run.project_id
 

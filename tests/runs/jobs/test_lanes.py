@@ -193,5 +193,16 @@ def test_an_error_is_logged_with_its_stack(
     with pytest.raises(LookupError):
         job["func"](*job["args"])
 
-    assert caplog.messages == [f"The job {Job.ADVANCE_RUN}(7,) failed"]
+    assert caplog.messages == [f"the job {Job.ADVANCE_RUN}(7,) failed"]
     assert caplog.records[0].exc_info
+
+
+def test_a_job_of_a_newer_version_says_that_it_is_not_known(
+    seat: WorkerSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.enqueue(Job.ADVANCE_RUN, 7)
+    monkeypatch.delattr("runs.worker.advance.advance_run")
+    job = seat.get()
+
+    with pytest.raises(LookupError, match=f"this version has no {Job.ADVANCE_RUN}"):
+        job["func"](*job["args"])

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -54,3 +55,14 @@ def test_what_other_apps_applied_is_their_own_matter() -> None:
     MigrationRecorder(connection).record_applied("auth", "9999_from_the_future")
 
     assert migrate.check_version()
+
+
+def test_migrations_taken_together_end_where_each_alone_does() -> None:
+    single, together = (MigrationLoader(None, replace_migrations=some) for some in (False, True))
+    ends = [node for node in together.graph.leaf_nodes() if node in single.graph.nodes]
+    assert len(ends) == len(together.graph.leaf_nodes())
+    assert not set(together.replacements) & set(single.graph._generate_plan(ends, True))
+
+    changes = MigrationAutodetector(single.project_state(ends), together.project_state())
+
+    assert changes.changes(graph=together.graph) == {}

@@ -241,6 +241,59 @@ def test_what_cannot_be_read_is_put_aside_and_keeps_nobody_waiting(data: Path) -
     assert spooled(data) == ["0-0.unreadable"]
 
 
+def test_what_cannot_be_settled_is_put_aside_and_keeps_nobody_waiting(
+    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = [f.start(f.five_steps()) for _ in range(2)]
+    claims = [claimed(run, "dead") for run in runs]
+    for claim in claims:
+        die_holding(claim, engine.settlement(claim, DONE))
+    refused, put = spooled(data)[0], engine.put_on_record
+    tried: list[str] = []
+
+    def refuse_the_first(claim: Claim, *args: Any, **named: Any) -> Any:
+        tried.append(claim.run.run_id)
+        if len(tried) == 1:
+            raise ValueError("A string literal cannot contain NUL (0x00) characters.")
+        return put(claim, *args, **named)
+
+    monkeypatch.setattr(engine, "put_on_record", refuse_the_first)
+
+    settling.settle_kept()
+    settling.settle_kept()
+
+    assert len(tried) == 2
+    assert spooled(data) == [f"{Path(refused).stem}.unreadable"]
+    assert "cannot be settled" in caplog.text
+
+
+def test_a_database_that_is_gone_leaves_what_was_kept_where_it_is(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = claimed(f.start(f.five_steps()), "dead")
+    die_holding(claim, engine.settlement(claim, DONE))
+    kept = spooled(data)
+    trouble = Trouble(OperationalError("database is locked"), times=1)
+
+    with troubled(trouble, monkeypatch), pytest.raises(OperationalError):
+        settling.settle_kept()
+
+    assert spooled(data) == kept
+
+
+def test_a_file_that_somebody_looks_into_is_not_used(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = claimed(f.start(f.five_steps()))
+    lock, looks = spool._lock, iter([False])
+    monkeypatch.setattr(spool, "_lock", lambda file: next(looks, True) and lock(file))
+
+    for count in (0, 1):
+        with spool.kept(claim, engine.settlement(claim, DONE)):
+            assert len(spooled(data)) == count
+    assert len(list((data / "spool").iterdir())) == 1
+
+
 def test_a_disk_that_is_full_keeps_no_result_from_being_settled(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
