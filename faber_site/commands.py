@@ -11,7 +11,7 @@ from faber_site import overview
 from faber_site.configuration import data_directory, data_place, variables
 from faber_site.hook import local_site
 from runs.domain.values.errors import NotAllowed
-from runs.isolation import inside
+from runs.isolation import inherited, inside
 from runs.terminal.layout import clean
 
 # Commands that may begin a site; others leave nothing behind where there is none.
@@ -21,7 +21,7 @@ _ADDRESS = ("FABER_BASE_URL", "FABER_HOST", "FABER_PORT")
 
 
 def main() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
+    inherited.choose_settings()
     words = _spelt_for_django(sys.argv)
     try:
         if words[1:2] and words[1] in BEGINS_SITE:

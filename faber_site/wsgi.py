@@ -1,6 +1,6 @@
-import os
-
 from django.core.wsgi import get_wsgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
+from runs.isolation import inherited
+
+inherited.choose_settings()
 application = get_wsgi_application()

@@ -10,7 +10,7 @@ from faber_site.configuration import data_place
 COMMANDS = ("pending", "status", "answer")
 READY, REFUSED = b"+", b"no"
 _CODE = Path(__file__).resolve().parents[2]
-_SHAPING = ("FABER_", "DJANGO_", "PYTHONPATH")
+_SHAPING = ("FABER_", "PYTHONPATH")
 
 
 def takes(words: list[str]) -> bool:
@@ -30,5 +30,4 @@ def code() -> list[object]:
 
 def shaping(environment: Mapping[str, str]) -> dict[str, str]:
     """What the settings depend on; they were read when the site started."""
-    settings = {"DJANGO_SETTINGS_MODULE": "faber_site.settings", **environment}
-    return {name: value for name, value in settings.items() if name.startswith(_SHAPING)}
+    return {name: value for name, value in environment.items() if name.startswith(_SHAPING)}

@@ -1,12 +1,12 @@
 """Every reference by the name of its file."""
 
-import os
-
 import django
+
+from runs.isolation import inherited
 
 
 def references() -> dict[str, str]:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "faber_site.settings")
+    inherited.choose_settings()
     django.setup()
     # Commands load models, so Django comes first.
     from faber_site.references import commands, events, settings, workflow_keys  # noqa: PLC0415

@@ -11,6 +11,7 @@ from typing import Any
 
 from faber_site.command_socket import agreement
 from faber_site.runtime import forks
+from runs.isolation import inherited
 
 MOST_AT_ONCE = 8
 _PATIENCE = 5.0  # for somebody who knocked and says nothing
@@ -108,9 +109,11 @@ def _take_the_place_of(order: dict[str, Any], files: Sequence[int]) -> None:
         os.dup2(file, number)
         streams.append(open(number, mode, encoding=encoding, errors=errors, closefd=False))  # noqa: SIM115
     sys.stdin, sys.stdout, sys.stderr = streams
-    own = {name: os.environ[name] for name in ("TZ", "DJANGO_SETTINGS_MODULE")}
+    zone = os.environ["TZ"]
     os.environ.clear()
-    os.environ.update(order["environment"] | own)  # what Django has set would be set there as well
+    os.environ.update(order["environment"])
+    inherited.choose_settings()
+    os.environ["TZ"] = zone  # Django would have set it there as well
     os.chdir(order["folder"])
     sys.argv = order["words"]
 

@@ -19,7 +19,6 @@ router = Router(tags=["requests"])
 @router.post(
     "/requests/{request_id}/questions",
     response=answers({201: RequestJson}, 404, 409),
-    by_alias=True,
     operation_id="askAgent",
     summary="Ask the agent before deciding",
 )
@@ -40,7 +39,6 @@ def ask_agent(
 @router.post(
     "/requests/{request_id}/questions/{int:number}/reply",
     response=answers({200: RequestJson}, 404, 409),
-    by_alias=True,
     operation_id="replyToQuestion",
     summary="Reply to a reviewer's question",
 )

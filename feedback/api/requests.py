@@ -268,7 +268,6 @@ def override(
 @router.post(
     "/requests/{request_id}/withdraw",
     response=answers({200: RequestJson}, 404, 409),
-    by_alias=True,
     operation_id="withdrawRequest",
     summary="Withdraw a question of one's own",
 )
@@ -293,7 +292,6 @@ def withdraw(
 @router.post(
     "/requests/{request_id}/delegate",
     response=answers({200: RequestJson}, 404, 409),
-    by_alias=True,
     operation_id="delegateRequest",
     summary="Hand a request over",
 )

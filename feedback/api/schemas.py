@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing_extensions import TypedDict
 
 from runs.api.schemas import REQUEST_ID, RUN_ID, Sent
 from runs.changes.values import FileStatus, Since
@@ -86,11 +87,8 @@ class ResponseJson(BaseModel):
     override: OverrideJson | None = Field(description="Where an operator decided for others.")
 
 
-class DelegationJson(BaseModel):
-    from_: str = Field(alias="from")
-    to: str
-    at: str
-    comment: str
+# A name that no attribute can have; with another one in its place, some answers would show that.
+DelegationJson = TypedDict("DelegationJson", {"from": str, "to": str, "at": str, "comment": str})
 
 
 class ThreadEntryJson(BaseModel):

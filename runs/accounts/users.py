@@ -68,10 +68,6 @@ def set_role(user: User, role: Role | None) -> None:
     user.save(update_fields=["is_staff", "is_superuser"])
 
 
-def has_admin() -> bool:
-    return get_user_model().objects.filter(is_superuser=True).exists()
-
-
 def first_account() -> User:
     """The account the first start signs in with; made when there is none."""
     first = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()

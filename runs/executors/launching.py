@@ -1,7 +1,6 @@
 """Runs a command for a step: in its workspace, with its briefing, without the site's secrets."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -14,7 +13,7 @@ from runs.executors.briefing_files import briefing_file
 from runs.executors.orders import Order, Outcome, Rules, Watcher, ended_early
 from runs.executors.output import Printed, last_lines
 from runs.executors.process import Finished
-from runs.isolation import sheltering
+from runs.isolation import inherited, sheltering
 from runs.isolation.door import Door, beside
 from runs.isolation.ways import Unavailable
 
@@ -100,7 +99,7 @@ def _not_isolated(error: Unavailable) -> Result:
 def _environment(order: Order, rules: Rules) -> dict[str, str]:
     kept = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in inherited.environment().items()
         if not any(fnmatchcase(name, secret) for secret in rules.secrets)
     }
     return {**kept, **order.environment}

@@ -8,8 +8,10 @@ from runs.domain.planning import budgets
 from runs.domain.planning.budgets import WHOLE_RUN, Overspent
 from runs.domain.responses.results import Result
 from runs.domain.values.forms.questions import question_shape, read_form
+from runs.domain.values.plain_json import given
 from runs.domain.values.questions import (
     SKIP_QUESTION,
+    Action,
     FeedbackType,
     Gate,
     Option,
@@ -203,19 +205,22 @@ def on_budget(plan: Plan, at: int, result: Result, over: Overspent) -> Question:
 
 def on_pending_input(plan: Plan, at: int, result: Result) -> Question:
     pending = result.pending_input
-    asked = _input_type(result)
+    asked, form = _input_type(result), questions_in(pending)
     step = plan.units[at].step
-    options = _options(asked, step, step.options if not asked.takes_text else ())
+    choices = _choices(form) if asked is FeedbackType.SELECTION else ()
+    if asked is FeedbackType.SELECTION and not choices:
+        asked = FeedbackType.CLARIFICATION  # nothing to choose from; the words still can be given
+    options = choices or _options(asked, step, step.options if not asked.takes_text else ())
     if pending.get("can_proceed_without") and "skip" not in {option.value for option in options}:
         options = (*options, SKIP_QUESTION)
-    prompt, form = str(pending.get("reason") or _said(result)), questions_in(pending)
+    prompt = str(pending.get("reason") or (form[0]["question"] if choices else _said(result)))
     return Question(
         type=asked,
         gate=Gate.INPUT,
         prompt=prompt,
         title=title_of(asked, prompt, form),
         options=options,
-        context={**_shown(result), "questions": form},
+        context={**_shown(result), "questions": [] if choices else form},
     )
 
 
@@ -256,11 +261,18 @@ def on_folder(unit: Unit, why: str) -> Question:
 def _input_type(result: Result) -> FeedbackType:
     named = result.details.get("input_type")
     try:
-        asked = FeedbackType(str(named)) if named else FeedbackType.CLARIFICATION
+        return FeedbackType(str(named)) if named else FeedbackType.CLARIFICATION
     except ValueError:
         return FeedbackType.CLARIFICATION
-    # A choice between nothing cannot be made; the words still can be given.
-    return FeedbackType.CLARIFICATION if asked is FeedbackType.SELECTION else asked
+
+
+def _choices(form: Sequence[Mapping[str, object]]) -> tuple[Option, ...]:
+    """What one question can be answered with; whatever is chosen, the step is rerun and told."""
+    if len(form) != 1:
+        return ()
+    return tuple(
+        Option(value=name, action=Action.ANSWER) for name in given(form[0], "options", list)
+    )
 
 
 def questions_in(pending: Mapping[str, object]) -> list[dict[str, object]]:

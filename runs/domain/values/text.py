@@ -140,6 +140,9 @@ class Scrubber:
             scrubber._clean.clear()
 
 
+_BY_WHOM = "provided_by"  # we write it, and its `token` is a token's name
+
+
 def scrubbed(value: object, scrub: Scrubber, *, names: bool = True) -> object:
     """The value with `scrub` applied to its texts, each seen behind the name it goes by.
 
@@ -160,7 +163,7 @@ def _collect(value: object, name: str, texts: list[str], *, names: bool) -> None
             if type(inner) is str:
                 texts.append(f"{named}: {inner}" if names and named else inner)
             elif inner is not None and type(inner) is not int:
-                _collect(inner, named, texts, names=names)
+                _collect(inner, named, texts, names=names and named != _BY_WHOM)
     elif isinstance(value, list | tuple):
         for inner in value:
             _collect(inner, "", texts, names=names)
@@ -173,7 +176,7 @@ def _walk(value: object, name: str, scrub: Scrub, *, names: bool) -> object:
         return _scrub_named(value, name, scrub) if names else scrub(value)
     if isinstance(value, dict):
         return {
-            scrub(str(key)): _walk(inner, str(key), scrub, names=names)
+            scrub(str(key)): _walk(inner, str(key), scrub, names=names and key != _BY_WHOM)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):

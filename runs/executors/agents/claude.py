@@ -76,11 +76,7 @@ class Claude:
         return reported(envelope) or str(envelope.get("result") or "").strip()
 
     def said(self, printed: str, counted: Counted) -> Said:
-        envelope = last_envelope(printed) or {}
-        session = session_name(envelope.get("session_id"))
-        used = _usage(envelope)
-        own = _of_this_call(used, _of_all_models(envelope), counted.get(session, {}))
-        return Said(session=session, usage={"agent": "claude", **own})
+        return Said(session=_session(printed), usage={"agent": "claude", **used(printed, counted)})
 
     def refuses_session(self, outcome: Outcome) -> bool:
         if outcome.result.status is not ResultStatus.FAILURE or outcome.ended:
@@ -91,6 +87,17 @@ class Claude:
         else:
             said = outcome.stderr + (words_of_error(envelope) if envelope.get("is_error") else "")
         return bool(_REFUSAL.search(said))
+
+
+def used(printed: str, counted: Counted) -> dict[str, float]:
+    """What this call cost and took, as far as an envelope tells."""
+    envelope = last_envelope(printed) or {}
+    before = counted.get(_session(printed), {})
+    return _of_this_call(_usage(envelope), _of_all_models(envelope), before)
+
+
+def _session(printed: str) -> str:
+    return session_name((last_envelope(printed) or {}).get("session_id"))
 
 
 def _flags(command: Sequence[str], call: Call) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runs.domain.responses.results import Result
+from runs.executors.agents import claude
 from runs.executors.agents.adapters import Call, Counted, Said
 from runs.executors.orders import Outcome
 from runs.executors.printed_response import agent_answer
@@ -27,7 +28,9 @@ class Plain:
         return printed.strip()
 
     def said(self, printed: str, counted: Counted) -> Said:
-        return Said()
+        """A program around Claude Code prints what that did; which session it was is its own."""
+        told = claude.used(printed, counted)
+        return Said(usage=told) if told else Said()
 
     def refuses_session(self, outcome: Outcome) -> bool:
         return False

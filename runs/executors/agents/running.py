@@ -116,7 +116,7 @@ def _launched(
     said = adapter.said(outcome.stdout, order.counted)
     # One that was ended early did not tell its session, and can still be asked on in it.
     session = said.session or call.session or call.new_session
-    told = said.usage or {"agent": PurePath(chosen.command[0]).name}
+    told = {"agent": PurePath(chosen.command[0]).name, **(said.usage or {})}
     return replace(outcome, session=session, usage=told)
 
 

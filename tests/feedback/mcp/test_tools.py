@@ -14,8 +14,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from feedback.api import long_poll
 from feedback.models import FeedbackRequest, FeedbackResponse
+from feedback.requests.handover.delegation import delegate
 from feedback.requests.inquiries import asking as inquiries
-from runs.accounts import tokens
+from runs.accounts import tokens, users
 from runs.accounts.rate_limit import Buckets
 from runs.api import auth
 from runs.domain.values.actors import Role, Scope
@@ -233,6 +234,28 @@ def test_the_results_are_the_apis_json(caller: Caller, run: Run) -> None:
 
 
 # Asking, and steps
+
+
+def test_a_request_that_was_handed_over_is_told_alike_everywhere(
+    run: Run, caller: Caller, db: None
+) -> None:
+    rita, bob = (account(name, Role.REVIEWER) for name in ("rita", "bob"))
+    reviewed = f.pending(f.started(f.workflow({"build": [f.step("one", requires_approval=True)]})))
+    delegate(reviewed.request_id, "bob", actor=users.actor_of(rita), comment="On leave.")
+    api, name = program(Scope.REVIEWER, user=bob), reviewed.request_id
+
+    told = [
+        body_of(api.get(f"/requests/{name}")),
+        *body_of(api.get("/requests", status="pending"))["items"],
+        body_of(api.get(f"/requests/{name}/wait", timeout=0)),
+        *caller.call("list_pending")["items"],
+        caller.call("wait_for_answer", request_id=name, timeout=0),
+        body_of(api.post(f"/requests/{name}/answer", {"response": "approve"})),
+    ]
+
+    handed = [each["delegated"] for each in told]
+    assert handed == [handed[0]] * 6
+    assert handed[0][0].items() >= {"from": "rita", "to": "bob", "comment": "On leave."}.items()
 
 
 def test_a_question_inside_a_step_parks_the_run_until_the_answer(caller: Caller, run: Run) -> None:

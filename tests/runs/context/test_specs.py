@@ -3,6 +3,7 @@
 from pytest_django import Settings
 
 from runs.context.specs import outline
+from runs.domain.values.secrets.redaction import redact
 from runs.domain.values.text import Scrubber, scrubbed
 from runs.engine.concealing import concealed
 
@@ -105,6 +106,12 @@ def test_a_value_without_anything_to_scrub_is_the_same_value() -> None:
     value = {"a": ["b", 1, None]}
 
     assert scrubbed(value, Scrubber(str.strip)) is value
+
+
+def test_a_token_by_which_somebody_answered_goes_by_its_name() -> None:
+    by_whom = {"provided_by": {"user": "trev", "token": "laptop-of-trev"}, "token": "0a1b2c3d"}
+
+    assert scrubbed(by_whom, Scrubber(redact)) == {**by_whom, "token": "[redacted]"}
 
 
 def test_a_text_that_had_nothing_to_scrub_is_not_looked_at_again() -> None:

@@ -74,7 +74,13 @@ _NO_SECRET = re.compile(
     r"""[\"'`]?(?:\$\{.*|\{\{.*|\$\(.*|\$[A-Za-z_]\w*|%\w+%|\*{3,}|\.{3}|…
         |none|null|nil|true|false|undefined|required|optional
         |str|string|int|integer|float|bool|boolean|bytes|any|object|dict|list
-        |os\.environ\b.*|process\.env\b.*|secrets\.\w+)?[\"'`)\]}.,:|]*""",
+        |os\.environ\b.*|process\.env\b.*|secrets\.\w+
+        |[a-z_]+(?:\.[a-z_]+)*\([^()]*\)?
+        |the|an?|this|that|its?|not?|no|is|was|are|be|been|must|should|can|cannot|may|will|does|did
+        |use|using|set|get|add|make|keep|take|give|put|remove|rename|replace|move|change|check|see
+        |by|from|in|on|to|for|with|without|of|at|as|and|or|but|if|when|where|which|who|whose
+        |chosen|given|missing|invalid|expired|wrong|unknown|empty|unset|found|needed|revoked
+    )?[\"'`)\]}.,:|]*""",
     re.IGNORECASE | re.VERBOSE,
 )
 

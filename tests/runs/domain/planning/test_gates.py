@@ -6,6 +6,7 @@ import pytest
 
 from runs.domain.planning import gates
 from runs.domain.responses.results import Result, ResultStatus
+from runs.domain.values.plain_json import given
 from runs.domain.values.questions import FeedbackType, Question
 from runs.domain.workflow.plan import Plan
 from tests import factories as f
@@ -31,6 +32,28 @@ def asking(pending: Mapping[str, object], input_type: str = "clarification") -> 
         details={"input_type": input_type},
     )
     return gates.on_pending_input(plan_with(), 0, result)
+
+
+COLOURS = {"questions": [{"question": "Which colour?", "options": ["red", "blue"]}]}
+
+
+def test_a_step_that_asks_for_a_choice_gets_one() -> None:
+    question = asking({**COLOURS, "can_proceed_without": True}, "selection")
+
+    assert (question.type, question.prompt) == ("selection", "Which colour?")
+    assert [option.value for option in question.options] == ["red", "blue", "skip"]
+    assert {option.action for option in question.options} == {"answer"}  # the step is told
+    assert question.context["questions"] == []
+
+
+@pytest.mark.parametrize("questions", [[], ["Which?"], [*COLOURS["questions"], "And why?"]])
+def test_a_choice_between_nothing_is_asked_as_words(questions: list[object]) -> None:
+    question = asking({"reason": "A colour is missing.", "questions": questions}, "selection")
+
+    assert (question.type, question.options) == ("clarification", ())
+    assert [*given(question.context, "questions", list)] == gates.questions_in(
+        {"questions": questions}
+    )
 
 
 def test_a_workflow_words_the_request_after_its_step() -> None:

@@ -671,3 +671,24 @@ def test_a_plain_agent_is_told_everything_each_time(
     assert "Shorter, please." in second
     assert [attempt.session for attempt in attempts(run)] == ["", ""]
     assert [attempt.usage for attempt in attempts(run)] == [{"agent": "mine"}] * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_program_around_claude_code_tells_what_that_cost(
+    agents: FakeAgents, site: Settings, tmp_path: Path
+) -> None:
+    envelope = {
+        "type": "result",
+        "result": json.dumps({"status": "success", "message": "Done."}),
+        "total_cost_usd": 0.25,
+        "usage": {"input_tokens": 5, "output_tokens": 2},
+    }
+    source = f"import sys\nsys.stdin.read()\nprint({json.dumps(envelope)!r})\n"
+    site.FABER_AGENT_COMMAND = (str(agents.install("careful", source)),)
+
+    run = f.started(f.workflow({"architect": [REVIEWED]}), tmp_path)
+
+    [attempt] = attempts(run)
+    assert (attempt.usage or {}).get("agent") == "careful"
+    assert (attempt.cost_usd, attempt.input_tokens) == (0.25, 5)
+    assert f.pending(run).cost_usd == 0.25
