@@ -1,6 +1,8 @@
 """The Celery application: what its queues are called and how they behave; JSON and nothing else."""
 
+import re
 from functools import cache
+from typing import Any
 
 from celery import Celery
 from django.conf import settings
@@ -12,18 +14,39 @@ from runs.models import machine
 # A step may last hours: so long the broker leaves its job alone. A dead worker's is found sooner by
 # its lease, and when it comes again after all, it finds nothing to do.
 _PATIENCE = 24 * 3600
+# RabbitMQ cuts off who holds a job for half an hour. From here on its classic queues have no such
+# limit, and refuse to hear of one.
+_WITHOUT_LIMIT = (4, 3)
 # Queues of machines and clusters that are gone disappear after so long.
 _UNUSED = 24 * 3600
 
 
+class PatientQueue(Queue):  # type: ignore[misc]  # kombu has no types
+    def queue_declare(
+        self,
+        nowait: bool = False,
+        passive: bool = False,
+        channel: Any = None,
+    ) -> Any:
+        channel = channel or self.channel
+        limit = {"x-consumer-timeout": _PATIENCE * 1000}
+        self.queue_arguments = limit if _has_limit(channel) else None
+        return super().queue_declare(nowait=nowait, passive=passive, channel=channel)
+
+
+def _has_limit(channel: Any) -> bool:
+    told = getattr(channel.connection, "server_properties", {})  # nothing by Redis
+    found = re.match(r"(\d+)\.(\d+)", str(told.get("version", "")))
+    return found is not None and tuple(map(int, found.groups())) < _WITHOUT_LIMIT
+
+
 def queue(name: str) -> Queue:
     """By its name in the table, or by that of a machine or a cluster."""
-    return Queue(
+    return PatientQueue(
         called(name),
         Exchange(called("faber")),
         routing_key=called(name),
         expires=_UNUSED if "@" in name else None,
-        queue_arguments={"x-consumer-timeout": _PATIENCE * 1000},  # RabbitMQ's own is half an hour
     )
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import redis
@@ -231,3 +232,24 @@ def test_rabbitmq_is_asked_in_its_own_way(
     link._connection.connection.transport.sock.shutdown(socket.SHUT_RDWR)
     celery.take_from(["gone"])
     assert link.size(names.queue_of(Lane.STEPS, "gone")) == 0, "it connects again"
+
+
+@pytest.mark.parametrize(
+    ("server", "limits"),
+    [
+        ({"version": "3.12.1"}, {"x-consumer-timeout": 86_400_000}),
+        ({"version": "4.2.9"}, {"x-consumer-timeout": 86_400_000}),
+        ({"version": "4.3.6"}, {}),
+        ({}, {}),
+    ],
+)
+def test_rabbitmq_is_told_of_long_steps_where_it_limits_them(
+    server: dict[str, str], limits: dict[str, int]
+) -> None:
+    channel = MagicMock()
+    channel.connection.server_properties = server
+    channel.prepare_queue_arguments.side_effect = lambda given, **_more: given
+
+    app.queue("faber").queue_declare(channel=channel)
+
+    assert channel.queue_declare.call_args.kwargs["arguments"] == limits
