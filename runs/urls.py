@@ -1,11 +1,11 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
+from runs.domain.values.first_error import STREAMS
 from runs.pages import framed, guide
 from runs.pages.lists import views as list_views
 from runs.pages.projects import views as project_views
 from runs.pages.run import context, views
-from runs.pages.run.failures import STREAMS
 from runs.pages.sign_in import sessions, stand_in, tokens
 from runs.pages.sign_in import views as signing_in
 from runs.pages.start import views as start_views

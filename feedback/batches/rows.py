@@ -11,12 +11,13 @@ from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
 from runs.domain.values.actors import Actor
 from runs.domain.values.background import BackgroundSection
-from runs.domain.values.first_error import first_error
+from runs.domain.values.first_error import MOST_LINES, first_error
 from runs.domain.values.questions import Option
+from runs.domain.values.terminal_codes import bare
 from runs.models import Run
-from runs.rendering.terminal_colours import bare
 
 SHOWN_ERRORS = 2
+SHOWN_LINES = 3
 
 # Who must act first stands first.
 _ORDER = (
@@ -84,7 +85,7 @@ class BatchRow:
         if asks is None:
             return ""
         if errors := [item for part in self.told if part.name == "errors" for item in part.items]:
-            return "\n".join(bare(error) for error in errors[:SHOWN_ERRORS])
+            return "\n".join(_brief(bare(error)) for error in errors[:SHOWN_ERRORS])
         found = first_error(bare(str(asks.context.get("output_tail") or "")))
         return found.text if found else ""
 
@@ -136,6 +137,15 @@ def key_of(known: BatchRun) -> str:
 def status_of(stop: Stop) -> str:
     """The word of a run's status, for colours and icons."""
     return "failed" if stop is Stop.ERROR else stop.value
+
+
+def _brief(error: str) -> str:
+    """An error that is the end of an output: what in it went wrong first, else its last lines."""
+    lines = error.split("\n")
+    if len(lines) <= MOST_LINES:
+        return error
+    found = first_error(error)
+    return found.text if found else "\n".join(lines[-SHOWN_LINES:])
 
 
 def row_of(

@@ -1,25 +1,35 @@
 """What the step printed that a request is about: where all of it is, and its first error."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from feedback.models import FeedbackRequest
+from runs.domain.values.background import Background
+from runs.domain.values.first_error import PrintedError
 from runs.models import StepAttempt, StepOutput
 from runs.pages.run import failures
-from runs.pages.run.failures import PrintedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedBefore:
+    told: Background  # without the errors that are shown as what they are: output
     attempt: StepAttempt | None = None  # when what it printed was kept
     first: PrintedError | None = None
 
 
 def printed_before(asked: FeedbackRequest) -> PrintedBefore:
-    attempt = asked.attempt
+    told, attempt = asked.background, asked.attempt
     if attempt is None or not StepOutput.objects.filter(attempt=attempt).exists():
-        return PrintedBefore()
+        return PrintedBefore(told=told)
     first = failures.error_of(attempt)
+    own = tuple(error for error in told.errors if not _is_output(error, told, first))
     # What the step itself says is shown already.
-    if first and any(first.error.text in error for error in asked.background.errors):
+    if first and any(first.error.text in error for error in own):
         first = None
-    return PrintedBefore(attempt=attempt, first=first)
+    return PrintedBefore(told=replace(told, errors=own), attempt=attempt, first=first)
+
+
+def _is_output(error: str, told: Background, first: PrintedError | None) -> bool:
+    """Whether an error is no more than lines of the output, which have a place of their own."""
+    if first and error == first.error.text:
+        return True
+    return "\n" in error and told.output_tail.endswith(error)

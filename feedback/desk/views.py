@@ -227,7 +227,6 @@ def _everything(
         "desk": desk,
         "code": code_views.tab_of(request, asked, remarks=desk.remarks, can_comment=can_comment),
         "is_code": code_views.is_wanted(request.GET, asked, before),
-        "evidence": asked.background,
         "done": _done_before(request),
         "onward": bool(request.GET.get("onward") or request.POST.get("onward")),
         # Called by the template, so that a part without them does not make them.

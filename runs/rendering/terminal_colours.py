@@ -12,16 +12,8 @@ from dataclasses import dataclass, replace
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-# A command: with parameters (CSI), a text up to its end (OSC and the like), or a single letter.
-_COMMAND = re.compile(
-    r"\x1b\[([0-9:;<=>?]*+)[ -/]*+([@-~])"
-    r"|\x1b[\]PX^_][^\x07\x1b\r\n]*+(?:\x07|\x1b\\)"
-    r"|\x1b[ -/]*+[0-~]?"
-    r"|\x9b([0-9:;<=>?]*+)[ -/]*+([@-~])"
-)
-# What is left of them and of other signs that no page shows; tabs and line ends stay.
-_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_LINE_END = re.compile(r"\r*\n|\r+")
+from runs.domain.values.terminal_codes import COMMAND, LINE_END, UNSEEN
+
 _STEPS = (0, 95, 135, 175, 215, 255)  # of the colours 16 to 231
 
 
@@ -75,17 +67,12 @@ def _marked(row: SafeString, number: int, marked: range) -> SafeString:
     return format_html(first if number == marked[0] else "<mark>{}</mark>", row)
 
 
-def bare(text: str) -> str:
-    """The text alone, with the same lines."""
-    return _UNSEEN.sub("", _LINE_END.sub("\n", _COMMAND.sub("", text)))
-
-
 def _rows(text: str) -> Iterator[SafeString]:
     look = _PLAIN
-    for line in _LINE_END.sub("\n", text).split("\n"):
+    for line in LINE_END.sub("\n", text).split("\n"):
         row = []
         at = 0
-        for command in _COMMAND.finditer(line):
+        for command in COMMAND.finditer(line):
             row.append(_piece(line[at : command.start()], look))
             at = command.end()
             if (command[2] or command[4]) == "m":
@@ -95,7 +82,7 @@ def _rows(text: str) -> Iterator[SafeString]:
 
 
 def _piece(text: str, look: Look) -> str:
-    shown = _UNSEEN.sub("", text)
+    shown = UNSEEN.sub("", text)
     classes = look.classes
     return format_html('<span class="{}">{}</span>', classes, shown) if shown and classes else shown
 

@@ -3,6 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
+from runs.domain.values.terminal_codes import bare
 from runs.rendering import terminal_colours
 
 register = template.Library()
@@ -16,4 +17,4 @@ def coloured(text: str) -> SafeString:
 @register.filter
 def uncoloured(text: str) -> str:
     """Where a sentence is expected, a terminal's commands would only be in the way."""
-    return terminal_colours.bare(str(text))
+    return bare(str(text))

@@ -1,11 +1,15 @@
 """Finds the first error in what a tool printed; what comes after it is mostly its consequence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from runs.domain.values.terminal_codes import bare
 
 LONGEST_LINE = 500
 MOST_LINES = 8
+SEARCHED_CHARACTERS = 2_000_000
+STREAMS: Mapping[str, str] = {"stdout": "Standard output", "stderr": "Standard error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +31,22 @@ class FirstError:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedError:
+    stream: str
+    error: FirstError
+
+    @property
+    def where(self) -> str:
+        return f"{STREAMS[self.stream].lower()}, line {self.error.line}"
+
+
 _INDENTED = re.compile(r"\s+\S")
 _NOT_BLANK = re.compile(r"\s*\S")
 
 _PATTERNS = (
     ErrorPattern(tool="pytest", begins=re.compile(r"E {2,}\S"), goes_on=re.compile(r"E(?: |$)")),
+    ErrorPattern(tool="pytest", begins=re.compile(r"(?:FAILED|ERROR) \S+\.py(?:::\S|$| - )")),
     ErrorPattern(
         tool="Python",
         begins=re.compile(r"\s*Traceback \(most recent call last\):"),
@@ -65,7 +80,8 @@ _PATTERNS = (
 _ANY = ErrorPattern(
     tool="",
     begins=re.compile(
-        r"(?:.{0,80}?[\s\]:])??(?:\w*(?:Error|Exception)|error|ERROR|fatal|FATAL|Fatal):? \S"
+        r"FAIL(?:ED)?:?\s+\S"
+        r"|(?:.{0,80}?[\s\]:])??(?:\w*(?:Error|Exception)|error|ERROR|fatal|FATAL|Fatal):? \S"
     ),
     goes_on=_INDENTED,
 )
@@ -75,6 +91,16 @@ def first_error(text: str) -> FirstError | None:
     """The first error in plain text, by the tool that is recognised."""
     lines = [line[:LONGEST_LINE] for line in text.split("\n")]
     return _first(lines, _PATTERNS) or _first(lines, (_ANY,))
+
+
+def error_in(streams: Mapping[str, str]) -> PrintedError | None:
+    """Of both streams: one that is known by its tool before one that only looks like an error."""
+    found = [
+        PrintedError(stream=name, error=error)
+        for name in STREAMS
+        if (error := first_error(bare(streams[name][:SEARCHED_CHARACTERS])))
+    ]
+    return min(found, key=lambda each: not each.error.tool, default=None)
 
 
 def _first(lines: Sequence[str], patterns: Sequence[ErrorPattern]) -> FirstError | None:

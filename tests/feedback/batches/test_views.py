@@ -382,6 +382,18 @@ def test_a_row_shows_what_went_wrong(batch: Batch, client: Client) -> None:
     assert '<p class="batch-error" dir="auto">E   assert 0 == 1</p>' in response
 
 
+def test_a_row_shows_of_an_output_what_went_wrong_first(batch: Batch, client: Client) -> None:
+    lines = [f"line {n}" for n in range(20)]
+    failed = "\n".join([*lines[:9], "FAILED: no till", *lines[9:]])
+    b.asks(batch, "error_resolution", "x1", context={"errors": [failed]})
+    b.asks(batch, "error_resolution", "x2", context={"errors": ["\n".join(lines)]})
+
+    response = client.get(address(batch)).content.decode()
+
+    assert '<p class="batch-error" dir="auto">FAILED: no till</p>' in response
+    assert '<p class="batch-error" dir="auto">line 17\nline 18\nline 19</p>' in response
+
+
 def test_a_peek_shows_the_rest_of_what_the_run_tells(batch: Batch, client: Client) -> None:
     told = {
         "errors": ["boom"],

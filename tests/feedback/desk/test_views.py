@@ -295,6 +295,25 @@ def test_a_failure_shows_its_first_error_and_the_way_to_all_it_printed(site: Cli
     assert f'href="/runs/{asked.run.run_id}/attempts/{asked.attempt.pk}/output"' in raw
 
 
+@pytest.mark.parametrize("is_tail", [False, True])
+def test_an_error_that_was_printed_is_shown_once_as_output(site: Client, is_tail: bool) -> None:
+    """Requests of earlier versions have the end of the output as their error."""
+    asked = f.pending(f.started(f.workflow({"build": [f.step("x", "tests.steps:fail")]})))
+    assert asked.attempt is not None
+    printed = "collecting\nE   assert 0 == 1\ncleaning"
+    StepOutput.objects.update_or_create(attempt=asked.attempt, defaults={"stdout": printed})
+    error = printed if is_tail else "E   assert 0 == 1"
+    asked.context = {**asked.context, "errors": [error, "no till"], "output_tail": printed}
+    asked.save()
+
+    raw = site.get(address(asked)).content.decode()
+
+    assert ">First error<" in raw
+    assert "<code>E   assert 0 == 1</code>" in raw
+    assert raw.count("E   assert 0 == 1") == 2  # the first error, and the end of the output
+    assert '<li dir="auto">no till</li>' in raw
+
+
 def test_colours_of_the_output_are_colours(site: Client, asked: FeedbackRequest) -> None:
     asked.context = {"errors": ["\x1b[1mbad `till`\x1b[0m"], "output_tail": "\x1b[32mok\x1b[0m"}
     asked.save()

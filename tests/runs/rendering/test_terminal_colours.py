@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runs.rendering.terminal_colours import bare, coloured, nearest
+from runs.domain.values.terminal_codes import bare
+from runs.rendering.terminal_colours import coloured, nearest
 
 SHEET = (Path(__file__).parents[3] / "static" / "css" / "ansi.css").read_text()
 OUTPUT_GROUNDS = ("#f3f3f1", "#101113")  # --sunken, light and dark

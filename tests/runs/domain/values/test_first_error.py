@@ -1,6 +1,6 @@
 import pytest
 
-from runs.domain.values.first_error import MOST_LINES, first_error
+from runs.domain.values.first_error import MOST_LINES, error_in, first_error
 
 PRINTED = {
     "pytest": """collected 2 items
@@ -75,6 +75,31 @@ def test_the_first_error_of_each_tool_is_found(tool: str) -> None:
 @pytest.mark.parametrize("text", ["", "all 12 tests pass\n0 errors, 0 failed\n", "mirror: done"])
 def test_where_nothing_went_wrong_nothing_is_found(text: str) -> None:
     assert first_error(text) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "tool"),
+    [
+        ("FAILED tests/test_till.py::test_total - assert 0 == 1", "pytest"),
+        ("ERROR tests/test_till.py - no module", "pytest"),
+        ("FAILED: the till is closed", ""),
+        ("FAIL src/till.test.js", ""),
+    ],
+)
+def test_a_line_that_names_what_failed_is_an_error(line: str, tool: str) -> None:
+    found = first_error(f"collected 4 items\n{line}\nbye\n")
+
+    assert found is not None
+    assert (found.tool, found.line, found.text) == (tool, 2, line)
+
+
+def test_of_two_streams_the_one_whose_tool_is_known_tells_the_error() -> None:
+    printed = {"stdout": "error: tried again\n", "stderr": "ok\n\x1b[31mpanic: no amount\x1b[0m\n"}
+    found = error_in(printed)
+
+    assert found is not None
+    assert (found.where, found.error.text) == ("standard error, line 2", "panic: no amount")
+    assert error_in({"stdout": "", "stderr": "fine"}) is None
 
 
 def test_of_a_long_traceback_the_end_is_kept() -> None:
