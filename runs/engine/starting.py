@@ -132,8 +132,7 @@ def rerun(
         else None
     )
     if fork and fork.left_out and not permissions.may_operate(actor, original.project):
-        gates = Bypass(gates=tuple(fork.left_out))
-        raise NotAllowed(f"This start {gates}. Only operators can do that.")
+        raise _for_operators(Bypass(gates=tuple(fork.left_out)))
     changes = {"autonomy": autonomy, "phases": list(phases), "from": from_step}
     order = engine.Start(
         plan=plan,
@@ -186,10 +185,16 @@ def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
     bypass = bypass_of(make_plan(chain.workflows).plan, chosen)
     project = Project.objects.filter(name__iexact=wish.project).first()
     if bypass and not permissions.may_operate(actor, project):
-        raise NotAllowed(f"This start {bypass}. Only operators can do that.")
+        raise _for_operators(bypass)
     if unknown := unknown_reviewers(chosen) + _unknown_to(project):
         raise Invalid(unknown)
     return chosen, bypass
+
+
+def _for_operators(bypass: Bypass) -> NotAllowed:
+    gates = bypass.gates or bypass.governed
+    details = {"gates": list(gates)} if gates else {}
+    return NotAllowed(f"This start {bypass}. Only operators can do that.", **details)
 
 
 def _unknown_to(project: Project | None) -> list[Problem]:

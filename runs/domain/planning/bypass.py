@@ -15,6 +15,7 @@ class Bypass:
 
     gates: tuple[str, ...] = ()
     above: str = ""  # the level asked for, when the workflow's own is lower
+    governed: tuple[str, ...] = ()  # what that level is about, when no gate is left out
     budget: str = ""  # the workflow's own, when more is asked for
 
     def __bool__(self) -> bool:
@@ -25,7 +26,8 @@ class Bypass:
         if self.gates:
             told.append(f"skips the gates {', '.join(self.gates)}")
         if self.above:
-            told.append(f"asks for more autonomy ({self.above}) than the workflow allows")
+            gates = f" for its gates {', '.join(self.governed)}" if self.governed else ""
+            told.append(f"asks for more autonomy ({self.above}) than the workflow allows{gates}")
         if self.budget:
             told.append(f"asks for more than the workflow's budget of {self.budget}")
         return " and ".join(told)
@@ -36,11 +38,13 @@ def bypass_of(whole: Plan, chosen: Plan) -> Bypass:
     level = chosen.autonomy.level
     if level is AutonomyLevel.DRY_RUN:
         return Bypass()
-    asked = set(_gates(chosen))
+    asked, known = set(_gates(chosen)), tuple(_gates(whole))
     is_above = _rank(level) > _rank(whole.autonomy.level)
+    gates = tuple(gate for gate in known if gate not in asked)
     return Bypass(
-        gates=tuple(gate for gate in _gates(whole) if gate not in asked),
+        gates=gates,
         above=level.value if is_above else "",
+        governed=known if is_above and not gates else (),
         budget=_outspent(whole, chosen),
     )
 

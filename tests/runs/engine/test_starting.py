@@ -47,20 +47,30 @@ SMALL = {"workflow": "small", "project": "Acme/App"}
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "told", "gates"),
     [
-        ({"phases": ["release"]}, "skips the gates architect:spec"),
-        ({"phases": ["build"]}, "skips the gates architect:spec, release"),
-        ({"autonomy": "autonomous"}, "asks for more autonomy (autonomous)"),
+        ({"phases": ["release"]}, "skips the gates architect:spec", ["architect:spec"]),
+        (
+            {"phases": ["build"]},
+            "skips the gates architect:spec, release",
+            ["architect:spec", "release"],
+        ),
+        (
+            {"autonomy": "autonomous"},
+            "asks for more autonomy (autonomous) than the workflow allows"
+            " for its gates architect:spec, release",
+            ["architect:spec", "release"],
+        ),
     ],
 )
 def test_a_start_behind_a_gate_is_for_operators(
-    folder: Path, reviewer: Program, chosen: f.Json, told: str
+    folder: Path, reviewer: Program, chosen: f.Json, told: str, gates: list[str]
 ) -> None:
     response = reviewer.post("/runs", {**SMALL, **chosen})
 
     assert response.status_code == 403
-    assert told in error_of(response)["message"]
+    assert error_of(response)["message"] == f"This start {told}. Only operators can do that."
+    assert error_of(response)["details"] == {"gates": gates}
     assert not Run.objects.exists()
 
 

@@ -64,6 +64,10 @@ def test_more_freedom_than_the_workflow_gives_is_told() -> None:
     found = left_out(gated(level="assist"), autonomy=AutonomyLevel.AUTONOMOUS)
 
     assert (found.gates, found.above) == ((), "autonomous")
+    assert str(found) == (
+        "asks for more autonomy (autonomous) than the workflow allows"
+        " for its gates architect:spec, build:drop, build:make, build:tell, release"
+    )
 
 
 def test_the_pause_that_only_assist_makes_is_left_out_by_guarded() -> None:
