@@ -11,7 +11,7 @@ from runs.domain.values.status import RunStatus
 
 TITLE = 48  # characters of a title beside other columns
 _LABEL = 12
-_GAP = 2
+GAP = 2
 _KEPT = "\n\t\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"  # emoji are made with the last two
 
 
@@ -54,13 +54,21 @@ def size(count: int) -> str:
     return f"{amount:.1f} GB"
 
 
-def columns(header: Sequence[str], rows: Iterable[Sequence[object]], *, colour: bool) -> str:
-    padded = _padded([header, *([one_line(cell) for cell in row] for row in rows)])
+def columns(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    colour: bool,
+    bends: Sequence[str] = (),
+    goes: Sequence[str] = (),
+) -> str:
+    """On a screen that is too narrow some columns are shortened, and of these the first go."""
+    cells = [header, *([one_line(cell) for cell in row] for row in rows)]
     if not colour:
-        return "\n".join("".join(row).rstrip() for row in padded)
+        return "\n".join("".join(row).rstrip() for row in _padded(cells))
     from runs.terminal.screen import table  # noqa: PLC0415  pipes need not pay for rich
 
-    return table(padded)
+    return table(cells, bends=bends or header[-1:], goes=goes)
 
 
 def card(title: str, fields: Iterable[tuple[str, object]]) -> str:
@@ -159,5 +167,5 @@ def _spoken(document: Mapping[str, object]) -> str:
 
 
 def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    widths = [max(map(len, column)) + _GAP for column in zip(*rows, strict=True)]
+    widths = [max(map(len, column)) + GAP for column in zip(*rows, strict=True)]
     return [[c.ljust(w) for c, w in zip(row, widths, strict=True)] for row in rows]

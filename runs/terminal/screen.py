@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.markdown import Markdown
@@ -17,13 +18,14 @@ from rich.text import Text
 from runs.domain.responses.results import ResultStatus
 from runs.domain.values import front_matter
 from runs.engine import Claim
-from runs.terminal.layout import clean, duration, event_line, one_line
+from runs.terminal.layout import GAP, clean, duration, event_line, one_line
 from runs.terminal.watching import name_of
 
 SHOWN_LINES = 5
 
 _KEY = 28
 _WIDEST = 100  # of a text that is read
+_LEAST = 12  # of a column that is shortened
 _MARKS: Mapping[str, tuple[str, str]] = {
     ResultStatus.SUCCESS: ("✓", "green"),
     ResultStatus.WARNING: ("!", "yellow"),
@@ -98,7 +100,7 @@ class ScreenView:
 
 @contextmanager
 def redrawing() -> Iterator[Callable[[list[str]], None]]:
-    """A place on the screen that always shows the newest lines, and leaves nothing behind."""
+    """A place on the screen that always shows the newest lines; only Ctrl-C leaves them there."""
     live = Live(console=Console(stderr=True, highlight=False), transient=True, auto_refresh=False)
 
     drawn: list[str] = []
@@ -107,12 +109,17 @@ def redrawing() -> Iterator[Callable[[list[str]], None]]:
         if lines == drawn:
             return
         drawn[:] = lines
-        shown = [Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in lines]
+        # Addresses and ids in it are copied.
+        shown = [Text.from_ansi(line, overflow="fold") for line in lines]
         # On a line of its own the ^C of a terminal cannot wrap, and all lines are found again.
         live.update(Group(*shown, Text()), refresh=True)
 
     with live:
-        yield draw
+        try:
+            yield draw
+        except KeyboardInterrupt:
+            live.transient = False  # nothing else is said
+            raise
 
 
 def document(title: str, text: str, *, is_markdown: bool) -> str:
@@ -132,14 +139,42 @@ def document(title: str, text: str, *, is_markdown: bool) -> str:
     return page.getvalue().rstrip("\n")
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Padded rows, cut to the screen; the first is the header, a run's status has its colour."""
+def table(
+    rows: Sequence[Sequence[str]], *, bends: Sequence[str] = (), goes: Sequence[str] = ()
+) -> str:
+    """Rows that fit the screen; the first is the header, a run's status has its colour."""
     page = io.StringIO()
-    console = Console(file=page, force_terminal=True, width=shutil.get_terminal_size().columns)
+    width = shutil.get_terminal_size().columns
+    console = Console(file=page, force_terminal=True, width=width)
+    widths = _widths(rows, width, bends=bends, goes=goes)
     for number, row in enumerate(rows):
         line = Text(style="" if number else "dim")
-        for cell in row:
-            line.append(cell, style=_STYLES.get(cell.rstrip(), ""))
+        for at, room in widths.items():
+            cell = Text(row[at], style=_STYLES.get(row[at], ""))
+            cell.truncate(room, overflow="ellipsis", pad=True)
+            cell.pad_right(GAP)
+            line.append_text(cell)
         line.rstrip()
-        console.print(line, no_wrap=True, overflow="ellipsis")
+        # What is left of a row is copied: better on two lines than without its end.
+        console.print(line, overflow="fold")
     return page.getvalue().rstrip("\n")
+
+
+def _widths(
+    rows: Sequence[Sequence[str]], width: int, *, bends: Sequence[str], goes: Sequence[str]
+) -> dict[int, int]:
+    """How wide each column is that stays, by its place."""
+    header, going = rows[0], list(goes)
+    natural = {at: max(map(cell_len, column)) for at, column in enumerate(zip(*rows, strict=True))}
+    bending = {at for at in natural if header[at] in bends}
+    least = {at: min(size, _LEAST) if at in bending else size for at, size in natural.items()}
+    while going and sum(least.values()) + GAP * (len(least) - 1) > width:
+        del least[header.index(going.pop(0))]
+    shared = bending & least.keys()
+    room = width - GAP * (len(least) - 1) - sum(least[at] for at in least.keys() - shared)
+    widths = {at: natural[at] for at in least}
+    # The narrowest takes what it needs; the others share what it leaves.
+    for left, at in enumerate(sorted(shared, key=natural.__getitem__), start=-len(shared)):
+        widths[at] = max(least[at], min(natural[at], room // -left))
+        room -= widths[at]
+    return widths

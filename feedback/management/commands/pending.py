@@ -36,6 +36,8 @@ class Command(FaberCommand):
             ("REQUEST", "TITLE", "PROJECT", "WORK", "TYPE", "STEP", "AGE", "DUE", "QUESTION"),
             [_row(request) for request in requests],
             colour=self.in_colour,
+            bends=("TITLE", "QUESTION"),
+            goes=("WORK", "PROJECT", "STEP", "TITLE", "QUESTION", "DUE"),
         )
 
 

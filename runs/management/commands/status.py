@@ -16,8 +16,9 @@ from runs.terminal.console import FaberCommand, Reply
 
 NEWEST = 20
 LOOK_SECONDS = 0.5
-# What changes while it is watched comes first: a narrow screen cuts what is on the right.
 COLUMNS = ("RUN", "STATUS", "DONE", "STEP", "TITLE", "AGE", "PROJECT", "WORK", "WORKFLOW")
+# On a narrow screen; what changes while it is watched goes last.
+GOES = ("WORKFLOW", "WORK", "PROJECT", "TITLE", "STEP", "DONE")
 
 
 def _is_going_on(run: Run | None) -> bool:
@@ -47,10 +48,11 @@ class Command(FaberCommand):
                 while _is_going_on(run):
                     follow(self._lines(run))
                     time.sleep(LOOK_SECONDS)
-        return self._reply(run)
+        return self._reply(run, colour=self.in_colour)
 
     def _lines(self, run: Run | None) -> list[str]:
-        text = self._reply(run).text if sys.stderr.isatty() else self._plainly(run)
+        on_screen = sys.stderr.isatty()
+        text = self._reply(run, colour=True).text if on_screen else self._plainly(run)
         return text.split("\n")
 
     def _plainly(self, run: Run | None) -> str:
@@ -60,7 +62,7 @@ class Command(FaberCommand):
             each.refresh_from_db()
         return "\n".join(map(layout.run_line, run_json.run_shapes(runs)))
 
-    def _reply(self, run: Run | None) -> Reply:
+    def _reply(self, run: Run | None, *, colour: bool) -> Reply:
         if run:
             run.refresh_from_db()
             shape, wait = run_json.run_shape(run), turns.wait_of(run)
@@ -70,15 +72,17 @@ class Command(FaberCommand):
         shapes = run_json.run_shapes(newest)
         return Reply(
             document={"items": shapes, "next_cursor": None},
-            text=self._table(newest, shapes) if shapes else "No runs yet.",
+            text=self._table(newest, shapes, colour=colour) if shapes else "No runs yet.",
         )
 
-    def _table(self, runs: list[Run], shapes: list[dict[str, Any]]) -> str:
+    def _table(self, runs: list[Run], shapes: list[dict[str, Any]], *, colour: bool) -> str:
         waits = [turns.wait_of(run) for run in runs]
         return layout.columns(
             COLUMNS,
             [self._row(shape, wait) for shape, wait in zip(shapes, waits, strict=True)],
-            colour=self.in_colour,
+            colour=colour,
+            bends=("TITLE",),
+            goes=GOES,
         )
 
     def _row(self, shape: dict[str, Any], wait: TurnWait | None) -> tuple[object, ...]:

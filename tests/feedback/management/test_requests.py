@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
+from feedback.management.commands import pending
 from feedback.models import FeedbackResponse
+from runs.domain.values import terminal_codes
 from runs.models import Run
 from runs.terminal.identity import cli_actor
 from tests import brokers
@@ -31,6 +33,25 @@ def test_pending_lists_every_open_request_the_oldest_first(run: Run) -> None:
     assert "review" in first
     assert second.startswith(f.pending(other).request_id)
     assert "error_resolution" in second
+
+
+def test_a_narrow_screen_lists_what_requests_are_about_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(pending.Command, "in_colour", True)
+    wide = "A title that is longer than half of a screen is wide"
+    asked = f.pending(f.started(f.five_steps(), target=wide))
+    type(asked).objects.filter(pk=asked.pk).update(type="error_resolution", prompt="What now? " * 9)
+
+    header, row = [terminal_codes.bare(line) for line in faber("pending").lines]
+
+    assert header.split() == ["REQUEST", "TITLE", "TYPE", "AGE", "DUE", "QUESTION"]
+    assert row.startswith(asked.request_id)
+    assert "  error_resolution  " in row
+    assert row[header.index("AGE") :].startswith("0 s  ")
+    assert row.endswith("…")
+    assert len(row) <= 80
 
 
 def test_pending_is_request_json(run: Run) -> None:

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.utils import timezone
 
+from runs.domain.values import terminal_codes
 from runs.management.commands import status
 from runs.models import Event, Run
 from runs.terminal import layout
@@ -61,6 +64,26 @@ def test_a_narrow_screen_shows_how_each_run_stands(monkeypatch: pytest.MonkeyPat
 
     assert "awaiting feedback" in row
     assert "architect:two" in row
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 110, 200])
+def test_no_screen_is_too_narrow_for_the_age_and_the_id_of_a_run(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(status.Command, "in_colour", True)
+    run = f.started(f.five_steps(), target="A title that is longer than half of a screen is wide")
+    age_ago = timezone.now() - timedelta(minutes=14)
+    Run.objects.filter(pk=run.pk).update(created_at=age_ago)
+
+    header, row, *more = [terminal_codes.bare(line) for line in faber("status").lines]
+
+    assert more == []
+    assert row.startswith(run.short_id)
+    assert "awaiting feedback" in row
+    assert row[header.index("AGE") :].startswith("14 min")
+    assert ("TITLE" in header) is (width > 60)
+    assert len(row) <= width
 
 
 def test_status_without_runs_says_so() -> None:

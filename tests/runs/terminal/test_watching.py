@@ -1,5 +1,6 @@
 """What a terminal shows of a run that goes on: a line for each step, and all it said."""
 
+import contextlib
 import re
 
 import pytest
@@ -12,6 +13,7 @@ from tests import factories as f
 
 pytestmark = pytest.mark.django_db
 
+ERASED = "\x1b[2K"
 LONG = "It went like this. " + "word " * 300 + "THE END."
 
 
@@ -51,14 +53,40 @@ def test_a_screen_that_is_too_narrow_for_a_message_shows_all_of_it_below(
     assert "✓ build:make" in shown
 
 
-def test_what_is_redrawn_leaves_a_line_for_the_mark_of_ctrl_c(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"TERM": "xterm", "COLUMNS": "30", "FORCE_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
 
+
+@pytest.mark.usefixtures("screen")
+def test_what_is_redrawn_is_folded_and_leaves_a_line_for_the_mark_of_ctrl_c(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with redrawing() as draw:
         draw(["x" * 40])
         drawn = capsys.readouterr().err
 
-    assert drawn.endswith(f"{'x' * 29}…\n")
+    assert drawn.endswith(f"{'x' * 30}\n{'x' * 10}\n")
+
+
+@pytest.mark.usefixtures("screen")
+def test_ctrl_c_leaves_what_was_last_drawn_on_the_screen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with contextlib.suppress(KeyboardInterrupt), redrawing() as draw:
+        draw(["first"])
+        draw(["last"])
+        raise KeyboardInterrupt
+
+    assert ERASED not in capsys.readouterr().err.rpartition("last")[2]
+
+
+@pytest.mark.usefixtures("screen")
+def test_what_was_redrawn_goes_when_the_watching_ends_by_itself(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with redrawing() as draw:
+        draw(["last"])
+
+    assert ERASED in capsys.readouterr().err.rpartition("last")[2]
