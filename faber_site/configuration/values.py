@@ -22,6 +22,10 @@ from runs.domain.workflow.definition import LABEL
 LONGEST_NAME = 60
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*", re.ASCII)
+_ALLOWED_HOST = re.compile(rf"\*|\.?{_HOST.pattern}|\[[0-9A-Fa-f:.]+\]", re.ASCII)
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_LOGIN = re.compile(r"\w[\w.-]*", re.ASCII)
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -95,11 +99,24 @@ def _names(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 
 
-def _labels(raw: str) -> tuple[str, ...]:
-    for name in _names(raw):
-        if not LABEL.fullmatch(name):
-            raise NotAccepted("labels such as gpu,linux: a-z, 0-9, dots, dashes, _", name)
-    return _names(raw)
+def _names_like(name: re.Pattern[str], accepted: str) -> BeforeValidator:
+    def read(raw: str) -> tuple[str, ...]:
+        for each in _names(raw):
+            if not name.fullmatch(each):
+                raise NotAccepted(accepted, each)
+        return _names(raw)
+
+    return _reading(read)
+
+
+def _host(raw: str) -> str:
+    """Where somebody can listen: an IPv6 address stands without brackets."""
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(raw)
+        return raw
+    if _HOST.fullmatch(raw):
+        return raw
+    raise NotAccepted("an address or a host name such as 127.0.0.1, ::1 or faber.internal")
 
 
 def _words(raw: str) -> tuple[str, ...]:
@@ -305,8 +322,21 @@ def _reading(read: Callable[[str], Any]) -> BeforeValidator:
 
 
 Flag = Annotated[bool, _reading(_flag)]
-Names = Annotated[tuple[str, ...], NoDecode, _reading(_names)]
-Labels = Annotated[tuple[str, ...], NoDecode, _reading(_labels)]
+Host = Annotated[str, _reading(_host)]
+HostNames = Annotated[
+    tuple[str, ...],
+    NoDecode,
+    _names_like(_ALLOWED_HOST, "host names such as faber.example.org,.example.org,[::1], or *"),
+]
+Modules = Annotated[
+    tuple[str, ...], NoDecode, _names_like(_MODULE, "module names such as acme.steps,tools")
+]
+Logins = Annotated[tuple[str, ...], NoDecode, _names_like(_LOGIN, "logins such as rita,olga-k")]
+Labels = Annotated[
+    tuple[str, ...],
+    NoDecode,
+    _names_like(LABEL, "labels such as gpu,linux: a-z, 0-9, dots, dashes, _"),
+]
 Words = Annotated[tuple[str, ...], NoDecode, _reading(_words)]
 Networks = Annotated[tuple[Network, ...], NoDecode, _reading(_networks)]
 AllowedAddresses = Annotated[addresses.Allowed, NoDecode, _reading(_allowed)]

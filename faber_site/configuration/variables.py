@@ -55,7 +55,7 @@ class Variables(Entrance, Watching):
             default="`http://FABER_HOST:FABER_PORT`",
         ),
     ] = None
-    host: Annotated[str, told("where `up` and `web` listen")] = "127.0.0.1"
+    host: Annotated[values.Host, told("where `up` and `web` listen")] = "127.0.0.1"
     port: Annotated[int, values.whole(1, 65535), told("the port they listen on")] = 8000
     machine_name: Annotated[
         values.MachineName | None,
@@ -102,7 +102,7 @@ class Variables(Entrance, Watching):
         ),
     ] = None
     allowed_hosts: Annotated[
-        values.Names, told("comma-separated", default="from the base URL")
+        values.HostNames, told("comma-separated", default="from the base URL")
     ] = ()
     debug: Annotated[
         values.Flag,
@@ -129,7 +129,7 @@ class Variables(Entrance, Watching):
         ),
     ] = ("claude", "-p", "--output-format", "json")
     python_steps: Annotated[
-        values.Names, told("module prefixes whose functions may be steps, comma-separated")
+        values.Modules, told("module prefixes whose functions may be steps, comma-separated")
     ] = ()
     step_timeout: Annotated[
         int, values.whole(1, 1_000_000), told("seconds; a step can override it")
@@ -227,7 +227,7 @@ class Variables(Entrance, Watching):
     ] = ""
     github_client_secret: Annotated[str, told("its secret")] = ""
     github_allow: Annotated[
-        values.Names,
+        values.Logins,
         told("logins that can use commands without repository permission, comma-separated"),
     ] = ()
     gitlab_url: Annotated[values.ApiAddress, told("a GitLab of your own: `https://HOST`")] = (
@@ -254,7 +254,7 @@ class Variables(Entrance, Watching):
         told("how often comments are read without a webhook; 0 = off"),
     ] = 60
     gitlab_allow: Annotated[
-        values.Names,
+        values.Logins,
         told("GitLab logins that can use commands without the role Developer, comma-separated"),
     ] = ()
 

@@ -41,6 +41,57 @@ def test_every_wrong_value_has_a_line_of_its_own(clean: pytest.MonkeyPatch) -> N
     assert refused.value.__cause__ is None  # a traceback would repeat the key
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "shown", "accepted"),
+    [
+        ("HOST", "a b", "a b", "an address or a host name such as"),
+        ("HOST", "http://x", "http://x", "an address or a host name such as"),
+        ("HOST", "[::1]", "[::1]", "an address or a host name such as"),
+        ("ALLOWED_HOSTS", "x.org,a b", "a b", "host names such as"),
+        ("ALLOWED_HOSTS", "x.org:8000", "x.org:8000", "host names such as"),
+        ("PYTHON_STEPS", "acme,a-b", "a-b", "module names such as"),
+        ("GITHUB_ALLOW", "rita,a b", "a b", "logins such as"),
+        ("GITLAB_ALLOW", "@rita", "@rita", "logins such as"),
+        ("WORKER_LABELS", "gpu,A B", "A B", "labels such as"),
+    ],
+)
+def test_a_name_that_cannot_be_one_is_refused(
+    clean: pytest.MonkeyPatch, name: str, value: str, shown: str, accepted: str
+) -> None:
+    told = refusal(clean, {f"FABER_{name}": value})
+
+    assert told.startswith(f"FABER_{name}={shown!r} is not accepted; use {accepted}")
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("HOST", host) for host in ("0.0.0.0", "::", "::1", "faber_web-1.internal", "box")),
+        *(("ALLOWED_HOSTS", host) for host in ("*", ".example.org", "[::1]", "10.0.0.1")),
+        ("PYTHON_STEPS", "acme.steps_2"),
+        ("GITHUB_ALLOW", "Rita-k_acme"),
+        ("GITLAB_ALLOW", "rita.k"),
+    ],
+)
+def test_a_name_of_its_kind_is_taken(clean: pytest.MonkeyPatch, name: str, value: str) -> None:
+    clean.setenv(f"FABER_{name}", value)
+
+    assert getattr(variables.read(), name.lower()) in (value, (value,))
+
+
+def test_a_client_command_refuses_what_only_the_site_uses(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    surroundings = environment(tmp_path) | {"FABER_ALLOWED_HOSTS": "a b"}
+    monkeypatch.setattr("tests.commands.environment", lambda _folder: surroundings)
+
+    done = shell(tmp_path, "status")
+
+    assert done.code == 2
+    assert done.err.startswith("FABER_ALLOWED_HOSTS='a b' is not accepted; use host names")
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
 def test_a_blank_value_is_none(clean: pytest.MonkeyPatch, blank: str) -> None:
     clean.setenv("FABER_WORKERS", blank)
