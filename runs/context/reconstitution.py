@@ -146,8 +146,11 @@ def _rows(known: Records, job: Memory) -> dict[str, SourceRead]:
 
 def _metadata(run: Run) -> SourceRead:
     row = _row(lambda: state_json.metadata_of(run))
-    # The plan is in it, which must be what its hash says.
-    return replace(row, value=scrubbed(row.value, concealed))
+    launched = dict(cast("Json", row.value))
+    # It must stay what its hash says.
+    plan = {"plan": launched.pop("plan")}
+    clean = cast("Json", scrubbed(launched, _readable))
+    return replace(row, value=clean | cast("Json", scrubbed(plan, concealed)))
 
 
 def _row(read: Callable[[], object]) -> SourceRead:
