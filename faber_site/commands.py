@@ -11,6 +11,7 @@ from faber_site import overview
 from faber_site.configuration import data_directory, data_place, variables
 from faber_site.hook import local_site
 from runs.domain.values.errors import NotAllowed
+from runs.domain.values.nearest import nearest
 from runs.isolation import inherited, inside
 from runs.terminal.layout import clean
 
@@ -75,10 +76,8 @@ def _mistake(named: str) -> str:
     known = get_commands()
     if named in known or named == "help" or named.startswith("-"):
         return ""
-    import difflib  # noqa: PLC0415  only for somebody who mistyped
-
-    near = difflib.get_close_matches(named, known, n=1)
-    hint = f" Did you mean {overview.spelt_for_people(near[0])}?" if near else ""
+    near = nearest(named, known)
+    hint = f" Did you mean {overview.spelt_for_people(near)}?" if near else ""
     return (
         f"There is no command {overview.spelt_for_people(named)!r}.{hint} `faber help` lists them."
     )

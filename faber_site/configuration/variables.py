@@ -13,6 +13,7 @@ from faber_site.configuration.entrance import Entrance
 from faber_site.configuration.values import NotAccepted, told
 from faber_site.configuration.watching import Watching
 from feedback.channels.callbacks.addresses import Allowed
+from runs.domain.values.nearest import nearest
 from runs.isolation import sheltering
 
 PREFIX = "FABER_"
@@ -304,13 +305,12 @@ def read() -> Variables:
 
 def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each variable that looks like ours and is read by nobody."""
-    known = {*OTHERS, *map(variable, Variables.model_fields)}
+    # Of two that are as near, a setting: who sets variables sets those.
+    known = [*sorted(map(variable, Variables.model_fields)), *sorted(OTHERS)]
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not name.startswith(_OF_STEPS):
-            import difflib  # noqa: PLC0415  only for somebody who mistyped
-
-            near = difflib.get_close_matches(name, sorted(known), n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            near = nearest(name, known)
+            hint = f" Did you mean {near}?" if near else ""
             yield f"{name} is set, but FABER does not know it.{hint}"
 
 

@@ -1,10 +1,10 @@
 """What a webhook can hear of, and which of it just happened."""
 
-import difflib
 from collections.abc import Sequence
 from enum import StrEnum
 
 from runs.domain.values.errors import Invalid, Problem
+from runs.domain.values.nearest import nearest
 from runs.domain.values.status import RequestStatus, RunStatus
 
 
@@ -63,6 +63,6 @@ def read(names: Sequence[str]) -> list[WebhookEvent]:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, list(WebhookEvent), n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(WebhookEvent)}."
+    near = nearest(name, WebhookEvent)
+    hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(WebhookEvent)}."
     return f"there is no event {name!r}. {hint}"

@@ -1,6 +1,5 @@
 """What is wrong with a document, and what is worth saying: each a sentence at its place."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -8,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from runs.domain.values.errors import Problem
+from runs.domain.values.nearest import nearest
 from runs.domain.values.phases import Phase
 from runs.domain.workflow.definition import (
     Agent,
@@ -69,8 +69,8 @@ def place_of(*parts: str | int) -> str:
 
 def did_you_mean(word: object, known: Iterable[str], *, lead: str = ", ") -> str:
     """The end of a sentence that names the nearest known word, or nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1)
-    return f"{lead}did you mean {near[0]}?" if near else ""
+    near = nearest(str(word), known)
+    return f"{lead}did you mean {near}?" if near else ""
 
 
 def phases_in(document: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:

@@ -67,7 +67,7 @@ def test_a_name_that_cannot_be_one_is_refused(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("HOST", host) for host in ("0.0.0.0", "::", "::1", "faber_web-1.internal", "box")),
+        *(("HOST", host) for host in ("127.0.0.1", "::", "::1", "faber_web-1.internal", "box")),
         *(("ALLOWED_HOSTS", host) for host in ("*", ".example.org", "[::1]", "10.0.0.1")),
         ("PYTHON_STEPS", "acme.steps_2"),
         ("GITHUB_ALLOW", "Rita-k_acme"),
@@ -118,6 +118,15 @@ def test_a_misspelt_name_is_a_warning_with_the_nearest(tmp_path: Path) -> None:
     assert warned == [
         "FABER_WOKERS is set, but FABER does not know it. Did you mean FABER_WORKERS?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("FABER_PROT", "FABER_PORT"), ("FABER_PROMTP", "FABER_PROMPT")]
+)
+def test_a_swapped_pair_of_letters_is_one_mistake(name: str, meant: str) -> None:
+    [warned] = variables.misspelt({name: "1"})
+
+    assert warned.endswith(f" Did you mean {meant}?")
 
 
 @pytest.mark.parametrize("name", ["FABER_RUN_ID", "FABER_INPUT_TARGET_NAME", "FABER_URL"])
