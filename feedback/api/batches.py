@@ -9,13 +9,13 @@ from pydantic import Field, model_validator
 from feedback.batches import aggregate, group
 from feedback.batches.answering import answer_listed, answer_text
 from feedback.batches.comment import tell, tell_of
-from feedback.batches.group import Group, Selection
+from feedback.batches.group import Group
 from runs.accounts import permissions
 from runs.api import idempotency, wishes
 from runs.api.auth import ApiRequest
 from runs.api.runs import IdempotencyHeader
 from runs.api.schemas import Sent, StartRun, WorkId, answers
-from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem
+from runs.domain.values.errors import Invalid, NotFound, Problem
 from runs.engine import batches, starting
 from runs.engine.batches import BatchWish
 from runs.models import Batch
@@ -130,14 +130,9 @@ def prompt_runs(request: ApiRequest, runs: RunsNamed) -> HttpResponse:
 def answer_runs(request: ApiRequest, body: AnswerSelected) -> Json:
     """As for a batch; each answer is checked by itself."""
     selection = group.selected(body.runs, seen_by=request.auth.actor)
-    _check_may_answer_some(selection, request)
-    return _answered(selection, body, request)
-
-
-def _check_may_answer_some(selection: Selection, request: ApiRequest) -> None:
     projects = {row.run.project for row in aggregate.read(selection).rows}
-    if not any(permissions.may_start(request.auth.actor, project) for project in projects):
-        raise NotAllowed("Only reviewers and operators can answer.")
+    permissions.check_may_answer_some(request.auth.actor, projects)
+    return _answered(selection, body, request)
 
 
 def _answered(selection: Group, body: AnswerMany, request: ApiRequest) -> Json:
@@ -184,5 +179,5 @@ def get_prompt(request: ApiRequest, batch_id: str) -> HttpResponse:
 def answer_batch(request: ApiRequest, batch_id: str, body: AnswerMany) -> Json:
     """Each line is its own answer with its own result; a bad one touches nothing else."""
     batch = batches.find(batch_id, seen_by=request.auth.actor)
-    permissions.check_may_start(request.auth.actor, batch.project)
+    permissions.check_may_answer_some(request.auth.actor, [batch.project])
     return _answered(batch, body, request)

@@ -1,6 +1,6 @@
 """Who may do what: the one place every channel asks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import settings
 
@@ -11,6 +11,8 @@ from runs.models import Project, Run
 
 _ANSWER = frozenset({Role.REVIEWER.value, Role.OPERATOR.value, Role.ADMIN.value})
 _OPERATE = frozenset({Role.OPERATOR.value, Role.ADMIN.value})
+_NO_AGENTS = "Agents can ask and wait, but can't answer."
+_NO_VIEWERS = "Only reviewers and operators can answer."
 
 
 def may_start(actor: Actor, project: Project | None = None) -> bool:
@@ -82,6 +84,14 @@ def check_may_comment(actor: Actor, run: Run) -> None:
         raise NotAllowed("Only reviewers and operators can comment.")
 
 
+def check_may_answer_some(actor: Actor, projects: Iterable[Project | None]) -> None:
+    """Before each of many is judged by itself: whether any of them could be answered."""
+    if actor.is_agent:
+        raise NotAllowed(_NO_AGENTS)
+    if not any(may_start(actor, project) for project in projects):
+        raise NotAllowed(_NO_VIEWERS)
+
+
 def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     """Why this person may not answer; nothing when they may."""
     if run.on_hold:
@@ -89,11 +99,11 @@ def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     if actor.source is Source.POLICY:
         return ""
     if actor.is_agent:
-        return "Agents can ask and wait, but can't answer."
+        return _NO_AGENTS
     if not membership.sees(actor, run.project):
         return "Only members of this project can answer."
     if not membership.rights(actor, run.project) & _ANSWER:
-        return "Only reviewers and operators can answer."
+        return _NO_VIEWERS
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):
         return "You started this run, so someone else must answer."
     if reviewers and not (_is_named(actor, reviewers) or stands_in_for(actor, run, reviewers)):

@@ -110,6 +110,7 @@ def test_an_agent_neither_starts_nor_answers(operator: Program, agent: Program) 
     assert start(agent, "7").status_code == 403
     refused = agent.post(f"/batches/{batch_id}/answers", {"text": "all: approve"})
     assert refused.status_code == 403
+    assert error_of(refused)["message"] == "Agents can ask and wait, but can't answer."
     assert agent.get(f"/batches/{batch_id}").status_code == 200
     assert not FeedbackResponse.objects.exists()
 
