@@ -3,7 +3,7 @@
 from base64 import b64decode
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, WithJsonSchema
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.questions import FeedbackType
@@ -230,6 +230,12 @@ class VerdictJson(BaseModel):
 WorkId = str | StrictInt
 
 
+# Judged with the workflow, so that a start is told all that is wrong with it.
+AutonomyName = Annotated[
+    str, WithJsonSchema({"type": "string", "enum": [level.value for level in AutonomyLevel]})
+]
+
+
 class StartRun(Sent):
     workflow: str | dict[str, JsonValue] = Field(
         description="A workflow's id, or with an operator's token a whole definition."
@@ -238,7 +244,7 @@ class StartRun(Sent):
     project: str = Field("", description="ORG/NAME; its registered workspace is used.")
     workspace: str = Field("", description="A folder on the server, by its full path.")
     target: Annotated[str, Field(max_length=500)] = ""
-    autonomy: AutonomyLevel | None = None
+    autonomy: AutonomyName | None = None
     phases: list[str] = []
     inputs: dict[str, str | int | float | bool] = {}
     prompt: str = ""

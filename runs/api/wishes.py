@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -28,8 +29,8 @@ def wish_of(body: StartRun, actor: Actor) -> Wish:
     known = starting.project_seen(project or WITHOUT_A_PROJECT, actor)
     permissions.check_may_start(actor, known)
     workspace = _workspace(body.workspace, project, actor)
-    return Wish(
-        workflow=_workflow(body.workflow, workspace, actor),
+    wish = Wish(
+        workflow="",
         workspace=workspace,
         # A folder of ours may lie inside somebody's repository, whose name is not its own.
         project=project
@@ -37,12 +38,16 @@ def wish_of(body: StartRun, actor: Actor) -> Wish:
         else WITHOUT_A_PROJECT,
         work_id=str(body.work_id),
         target=body.target,
-        autonomy=body.autonomy.value if body.autonomy else "",
+        autonomy=body.autonomy or "",
         phases=tuple(body.phases),
         prompt=body.prompt,
         inputs={key: str(value) for key, value in body.inputs.items()},
         budget=body.budget,
     )
+    try:
+        return replace(wish, workflow=_workflow(body.workflow, workspace, actor))
+    except Invalid as error:
+        raise starting.all_that_is_wrong(error, wish) from None
 
 
 def _workspace(named: str, project: str, actor: Actor) -> Path:
@@ -64,7 +69,7 @@ def _workflow(wanted: str | Mapping[str, object], workspace: Path, actor: Actor)
             raise Invalid([Problem("workflow", f"{wanted!r} {problem}")])
         return wanted
     tokens.check_may_operate(actor, "An inline definition")
-    library.load_definition(wanted, workspace=workspace)  # raises every problem at once
+    library.load_definition(wanted, workspace=workspace)
     return str(_kept(wanted))
 
 

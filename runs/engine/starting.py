@@ -11,11 +11,13 @@ from runs.accounts import membership, permissions, users
 from runs.domain.planning.bypass import Bypass, bypass_of
 from runs.domain.values.actors import Actor
 from runs.domain.values.errors import Invalid, NotAllowed, NotFound, Problem, Refused
-from runs.domain.values.ids import check_project
+from runs.domain.values.ids import check_project, check_work_id
 from runs.domain.workflow import reviewers
 from runs.domain.workflow.definition import AutonomyLevel, Budget
-from runs.domain.workflow.merge import make_plan
+from runs.domain.workflow.merge import InvalidPlan, make_plan
 from runs.domain.workflow.plan import Plan
+from runs.domain.workflow.problems import Notes
+from runs.domain.workflow.selection import in_order
 from runs.engine import Claim, new_run, turns
 from runs.engine.forking import taking
 from runs.models import Project, Run, owners_of, places
@@ -53,7 +55,10 @@ def prepare(wish: Wish, actor: Actor) -> engine.Start:
     workspace = wish.workspace.resolve()
     if not workspace.is_dir():
         raise Invalid([Problem("workspace", f"{workspace} is not a folder")])
-    chain = library.load_chain(wish.workflow, workspace=workspace)
+    try:
+        chain = library.load_chain(wish.workflow, workspace=workspace)
+    except Invalid as error:
+        raise all_that_is_wrong(error, wish) from None
     wish = replace(wish, workspace=workspace)
     wish = replace(wish, project=_project_name(chain, wish, actor))
     permissions.check_may_start(actor, project_seen(wish.project, actor))
@@ -175,20 +180,57 @@ def unknown_reviewers(plan: Plan) -> list[Problem]:
 
 def _plan(chain: LoadedChain, wish: Wish, actor: Actor) -> tuple[Plan, Bypass]:
     """The plan as it was wished for, and what of the workflow's gates it leaves out."""
-    chosen = make_plan(
-        chain.workflows,
-        autonomy=_autonomy(wish.autonomy),
-        phases=wish.phases,
-        step=wish.step,
-        budget=wish.budget,
-    ).plan
+    wrong = _wrong_values(wish)
+    try:
+        chosen = make_plan(
+            chain.workflows,
+            autonomy=None if wrong else _autonomy(wish.autonomy),
+            phases=wish.phases,
+            step=wish.step,
+            budget=wish.budget,
+        ).plan
+    except InvalidPlan as error:
+        raise all_that_is_wrong(error, wish) from None
     bypass = bypass_of(make_plan(chain.workflows).plan, chosen)
     project = Project.objects.filter(name__iexact=wish.project).first()
     if bypass and not permissions.may_operate(actor, project):
         raise _for_operators(bypass)
-    if unknown := unknown_reviewers(chosen) + _unknown_to(project):
-        raise Invalid(unknown)
+    if wrong := [*wrong, *unknown_reviewers(chosen), *_unknown_to(project)]:
+        raise Invalid(wrong)
     return chosen, bypass
+
+
+def all_that_is_wrong(found: Invalid, wish: Wish) -> Invalid:
+    """The problems of a workflow, with those of a start that can be told without a plan of it."""
+    phases = Notes()
+    in_order(wish.phases, phases)
+    plan = _plan_in(found)
+    unknown = unknown_reviewers(plan) if plan else []
+    return Invalid(
+        dict.fromkeys([*found.problems, *_wrong_values(wish), *phases.problems, *unknown])
+    )
+
+
+def _plan_in(found: Invalid) -> Plan | None:
+    """The plan as far as it could be made."""
+    if isinstance(found, InvalidPlan):
+        return found.made.plan
+    if not (isinstance(found, library.InvalidChain) and found.chain):
+        return None
+    try:
+        return make_plan(found.chain.workflows).plan
+    except InvalidPlan as error:
+        return error.made.plan
+
+
+def _wrong_values(wish: Wish) -> list[Problem]:
+    wrong: list[Problem] = []
+    for check in (lambda: _autonomy(wish.autonomy), lambda: check_work_id(wish.work_id)):
+        try:
+            check()
+        except Invalid as error:
+            wrong += error.problems
+    return wrong
 
 
 def _for_operators(bypass: Bypass) -> NotAllowed:

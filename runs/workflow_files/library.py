@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runs.domain.values.errors import Invalid, NotFound, Problem
 from runs.domain.workflow.definition import Workflow
-from runs.domain.workflow.parse import read_workflow
+from runs.domain.workflow.parse import InvalidWorkflow, read_workflow
 from runs.domain.workflow.problems import Notes, did_you_mean
 from runs.workflow_files.documents import EXTENSIONS, read_document
 
@@ -26,6 +26,18 @@ class LoadedChain:
     workflows: tuple[Workflow, ...]
     warnings: tuple[Problem, ...] = ()
     path: Path | None = None
+
+
+class InvalidChain(Invalid):
+    """What is wrong with a workflow and its ancestors, with what can be said of them all the same.
+
+    The chain is there when all of them were read, whatever rule they break.
+    """
+
+    def __init__(self, notes: Notes, chain: LoadedChain | None) -> None:
+        super().__init__(notes.problems)
+        self.warnings = tuple(notes.warnings)
+        self.chain = chain
 
 
 def load_chain(reference: str, *, workspace: Path | None) -> LoadedChain:
@@ -79,13 +91,14 @@ def _load(leaf: _Source, workspace: Path | None) -> LoadedChain:
         sources.append(parent)
     # Every file is read even when one is wrong: its author is told everything at once.
     read = [_workflow(source, notes) for source in sources]
-    if notes.problems:
-        raise Invalid(notes.problems)
-    return LoadedChain(
+    chain = LoadedChain(
         workflows=tuple(workflow for workflow in read if workflow),
         warnings=tuple(notes.warnings),
         path=leaf.path,
     )
+    if notes.problems:
+        raise InvalidChain(notes, chain if all(read) and sources[-1].extends is None else None)
+    return chain
 
 
 def _workflow(source: _Source, notes: Notes) -> Workflow | None:
@@ -93,7 +106,10 @@ def _workflow(source: _Source, notes: Notes) -> Workflow | None:
         read = read_workflow(source.document)
     except Invalid as error:
         notes.problems.extend(source.marked(problem) for problem in error.problems)
-        return None
+        if not isinstance(error, InvalidWorkflow):
+            return None
+        notes.warnings.extend(source.marked(warning) for warning in error.warnings)
+        return error.workflow
     notes.warnings.extend(source.marked(warning) for warning in read.warnings)
     return read.workflow
 

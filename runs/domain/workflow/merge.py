@@ -35,6 +35,14 @@ class MergedPlan:
     warnings: tuple[Problem, ...] = ()
 
 
+class InvalidPlan(Invalid):
+    """What keeps a plan from being executed, with what is worth saying of it and the plan."""
+
+    def __init__(self, problems: Iterable[Problem], made: MergedPlan) -> None:
+        super().__init__(problems)
+        self.made = made
+
+
 class _Placed(NamedTuple):
     """A step where the merge puts it, and the workflow that brought it."""
 
@@ -76,8 +84,6 @@ def make_plan(
     selected = select(merged, phases=phases, step=step, notes=notes)
     granted = spending.granted(chain, budget)
     spending.check(granted, merged, notes)
-    if notes.problems:
-        raise Invalid(notes.problems)
     plan = Plan(
         workflow_id=chain[0].id,
         description=chain[0].description,
@@ -89,7 +95,10 @@ def make_plan(
         paths=tuple(dict.fromkeys(glob for workflow in chain for glob in workflow.paths)),
         budget=granted,
     )
-    return MergedPlan(plan=plan, warnings=tuple(notes.warnings))
+    made = MergedPlan(plan=plan, warnings=tuple(notes.warnings))
+    if notes.problems:
+        raise InvalidPlan(notes.problems, made)
+    return made
 
 
 def _mentions(chain: Chain, phase: Phase) -> list[tuple[Workflow, WorkflowPhase]]:

@@ -16,6 +16,15 @@ from runs.domain.workflow.rules import check_rules
 MAX_DEPTH = 50
 
 
+class InvalidWorkflow(Invalid):
+    """What is wrong with a document, with what is worth saying and what was read of it."""
+
+    def __init__(self, notes: Notes, *, workflow: Workflow | None) -> None:
+        super().__init__(notes.problems)
+        self.warnings = tuple(notes.warnings)
+        self.workflow = workflow
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWorkflow:
     workflow: Workflow
@@ -34,7 +43,7 @@ def read_workflow(document: object) -> ReadWorkflow:
     check_rules(own, notes)
     workflow = _validated(own, notes)
     if workflow is None or notes.problems:
-        raise Invalid(notes.problems)
+        raise InvalidWorkflow(notes, workflow=workflow)
     return ReadWorkflow(workflow=workflow, warnings=tuple(notes.warnings))
 
 

@@ -15,7 +15,7 @@ def select(
         notes.refuse("phases", "choose phases or a step, not both")
     elif step:
         planned = _only_step(planned, step, notes)
-    elif phases and _in_order(phases, notes):
+    elif phases and in_order(phases, notes):
         planned = [_only_if(phase.name in phases, phase) for phase in planned]
     if not notes.problems and all(phase.left_out for phase in planned):
         reasons = ", ".join(f"{phase.name} {_reason(phase)}" for phase in planned)
@@ -27,7 +27,8 @@ def _reason(phase: PlannedPhase) -> str:
     return "has no steps" if phase.left_out == "no steps" else f"is {phase.left_out}"
 
 
-def _in_order(phases: Sequence[str], notes: Notes) -> bool:
+def in_order(phases: Sequence[str], notes: Notes) -> bool:
+    """Whether these are phases, each once and one after the other; else it is said why not."""
     order = list(Phase)
     unknown = [name for name in phases if name not in order]
     for name in unknown:

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -5,10 +6,11 @@ from django.core.management.base import CommandParser
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.workflow import spelling
-from runs.domain.workflow.merge import make_plan
+from runs.domain.workflow.merge import InvalidPlan, make_plan
 from runs.engine import starting
 from runs.terminal.console import FaberCommand, Reply, has_site, verdict_reply
 from runs.workflow_files import library
+from runs.workflow_files.library import InvalidChain, LoadedChain
 from runs.workspaces.agents import missing_for_plan
 
 
@@ -22,13 +24,23 @@ class Command(FaberCommand):
     def reply(self, **options: Any) -> Reply:
         try:
             chain = library.load_chain(options["file"], workspace=Path.cwd())
+        except InvalidChain as error:
+            seen = _look_at(error.chain) if error.chain else ((), ())
+            return verdict_reply(error.problems, (*error.warnings, *seen[1]))
         except Invalid as error:
             return verdict_reply(error.problems, ())
-        try:
-            merged = make_plan(chain.workflows)
-        except Invalid as error:
-            return verdict_reply(error.problems, chain.warnings)
-        nobody = starting.unknown_reviewers(merged.plan) if has_site() else ()
-        unknown = spelling.warnings_in(merged.plan)
-        agents = [Problem("", told) for told in missing_for_plan(merged.plan, workspace=Path.cwd())]
-        return verdict_reply((), (*chain.warnings, *merged.warnings, *nobody, *unknown, *agents))
+        problems, warnings = _look_at(chain)
+        return verdict_reply(problems, (*chain.warnings, *warnings))
+
+
+def _look_at(chain: LoadedChain) -> tuple[Sequence[Problem], Sequence[Problem]]:
+    """What is wrong with the plan, and what is worth saying about it."""
+    problems: Sequence[Problem] = ()
+    try:
+        made = make_plan(chain.workflows)
+    except InvalidPlan as error:
+        problems, made = error.problems, error.made
+    nobody = starting.unknown_reviewers(made.plan) if has_site() else ()
+    unknown = spelling.warnings_in(made.plan)
+    agents = [Problem("", told) for told in missing_for_plan(made.plan, workspace=Path.cwd())]
+    return problems, (*made.warnings, *nobody, *unknown, *agents)

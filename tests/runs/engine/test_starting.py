@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -271,3 +272,35 @@ def test_the_demo_is_not_started_in_a_project_of_others(reviewer: Program) -> No
 
     assert response.status_code == 404
     assert not Run.objects.exists()
+
+
+def problems_of(response: Any) -> set[str]:
+    assert response.status_code == 422
+    return {each["place"] for each in error_of(response)["details"]["problems"]}
+
+
+def test_a_start_is_told_all_that_is_wrong_with_it(folder: Path, operator: Program) -> None:
+    definition = f.workflow({"build": [f.step("make", reviewers=[])]}, colour="red")
+    wrong = {"phases": ["biuld"], "autonomy": "wild", "work_id": "-x", "project": "Acme/App"}
+
+    inline = operator.post("/runs", {"workflow": definition, **wrong})
+    named = operator.post("/runs", {"workflow": "small", **wrong})
+
+    assert problems_of(inline) == {"colour", "phases", "autonomy", "work_id"}
+    assert problems_of(named) == {"phases", "autonomy", "work_id"}
+
+
+def test_unknown_reviewers_are_told_beside_what_breaks_a_rule(
+    folder: Path, operator: Program
+) -> None:
+    odd = {"value": "reject", "action": "continue"}
+    steps = [
+        f.step("one", requires_approval=True, options=["approve", odd], reviewers=["nobody"]),
+        f.step("two", requires_approval=True, reviewers=[]),
+    ]
+
+    refused = operator.post("/runs", {"workflow": f.workflow({"build": steps})})
+
+    place = "phases.build.steps"
+    options = f"{place}[0].options[1]"
+    assert problems_of(refused) == {options, f"{place}[0].reviewers[0]", f"{place}[1].reviewers"}

@@ -69,6 +69,36 @@ def test_what_only_the_merge_finds_is_a_problem_too(tmp_path: Path) -> None:
     assert places == ["autonomy.require_approval_for[0]"]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"colour": "red"}, "colour"),  # what the file says
+        ({"budget": {"usd": 1, "tokens": 0}}, "budget.tokens"),
+        ({"autonomy": {"require_approval_for": ["no"]}}, "autonomy.require_approval_for[0]"),
+    ],
+)
+def test_an_error_leaves_the_warnings_to_be_told(tmp_path: Path, wrong: f.Json, place: str) -> None:
+    step = f.step("go", requires_approval=True, reviewers=["nobody"])
+    document = f.workflow({"build": [step]}, changelog=[], **wrong)
+
+    answer = faber("validate", put(tmp_path, document), "--json")
+
+    assert answer.code == 2
+    assert place in [error["place"] for error in answer.document["errors"]]
+    assert "changelog" in [warning["place"] for warning in answer.document["warnings"]]
+
+
+def test_what_breaks_a_rule_leaves_the_warnings_of_the_plan_to_be_told(tmp_path: Path) -> None:
+    twice = [f.step("go", requires_approval=True, reviewers=["nobody"]), f.step("go")]
+
+    answer = faber("validate", put(tmp_path, f.workflow({"build": twice})), "--json")
+
+    assert answer.code == 2
+    assert [warning["place"] for warning in answer.document["warnings"]] == [
+        "phases.build.steps[0].reviewers[0]"
+    ]
+
+
 @pytest.mark.parametrize("content", ["{", "", "[1, 2", '"text"', "\x00"])
 def test_a_file_that_is_no_workflow_is_invalid(tmp_path: Path, content: str) -> None:
     answer = faber("validate", put(tmp_path, content), "--json")
