@@ -128,11 +128,12 @@ def run_events(
     run_id: str,
     after: Annotated[int, Query(0, ge=0, le=2**31 - 1)],
     limit: Annotated[int, Query(500, ge=1, description="At most 1000.")],
+    cursor: Annotated[int, Query(0, ge=0, le=2**31 - 1, description="The same as `after`.")],
 ) -> Json:
     """`next_cursor` is the number to go on `after`."""
     size = min(limit, MOST_EVENTS)
     reader = Event.objects.filter(
-        run=find_run(run_id, seen_by=request.auth.actor), number__gt=after
+        run=find_run(run_id, seen_by=request.auth.actor), number__gt=max(after, cursor)
     ).order_by("number")
     rows = list(reader.values_list("number", "document")[: size + 1])
     last = str(rows[size - 1][0]) if len(rows) > size else None

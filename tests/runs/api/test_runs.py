@@ -318,10 +318,11 @@ def test_the_state_is_the_seeds(agent: Program, run: Run) -> None:
     assert state["feedback_request"]["request_id"] == f.pending(run).request_id
 
 
-def test_events_come_in_order_page_by_page(agent: Program, run: Run) -> None:
+@pytest.mark.parametrize("name", ["after", "cursor"])
+def test_events_come_in_order_page_by_page(agent: Program, run: Run, name: str) -> None:
     whole = body_of(agent.get(f"/runs/{run.run_id}/events"))
     first = body_of(agent.get(f"/runs/{run.run_id}/events", limit=3))
-    rest = body_of(agent.get(f"/runs/{run.run_id}/events", after=first["next_cursor"]))
+    rest = body_of(agent.get(f"/runs/{run.run_id}/events", **{name: first["next_cursor"]}))
 
     assert [event["type"] for event in whole["items"]] == f.told(run)
     assert whole["next_cursor"] is None
