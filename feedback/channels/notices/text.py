@@ -1,6 +1,6 @@
 """What a notice says, as plain text and as Markdown; whatever is put in stays inside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from feedback.channels.markdown.escape import block, line, link
@@ -53,8 +53,8 @@ class Message:
 
     @property
     def shown_sections(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Titles with their lines, cut to what fits into a message."""
-        return tuple((section.title, tuple(_few(section))) for section in self.sections)
+        """Titles with their items for a list, cut to what fits into a message."""
+        return tuple((section.title, tuple(_few(section.listed))) for section in self.sections)
 
     @property
     def shown_options(self) -> tuple[OptionShown, ...]:
@@ -66,8 +66,8 @@ class Message:
         yield _cut(clean(self.question).strip(), LONGEST_QUESTION)
         yield _cut(clean(self.summary).strip(), LONGEST_SUMMARY)
         yield f"Changes: {self.changes}" if self.changes else ""
-        for title, lines in self.shown_sections:
-            yield "\n".join([f"{title}:", *(f"  {each}" for each in lines)])
+        for section in self.sections:
+            yield "\n".join([f"{section.title}:", *(f"  {each}" for each in _few(section.lines))])
         if self.options:
             yield "\n".join(["Options:", *(_plain_option(each) for each in self.shown_options)])
         yield f"{self.link}: {self.url}"
@@ -137,11 +137,11 @@ def _markdown_option(option: OptionShown) -> str:
     return f"{link(line(option.label, 80), option.url)}{told}"
 
 
-def _few(section: BackgroundSection) -> Iterator[str]:
-    for item in section.lines[:MOST_ITEMS]:
-        yield one_line(item, LONGEST_ITEM)
-    if len(section.lines) > MOST_ITEMS:
-        yield f"and {len(section.lines) - MOST_ITEMS} more"
+def _few(lines: Sequence[str]) -> Iterator[str]:
+    for each in lines[:MOST_ITEMS]:
+        yield one_line(each, LONGEST_ITEM)
+    if len(lines) > MOST_ITEMS:
+        yield f"and {len(lines) - MOST_ITEMS} more"
 
 
 def _cut(text: str, most: int) -> str:

@@ -47,10 +47,16 @@ class BackgroundSection:
     @property
     def lines(self) -> tuple[str, ...]:
         """The items as plain text, each behind its mark."""
-        if not self.one:
+        if not self.one or self.is_numbered:
+            return self.listed
+        return tuple(f"- {item}" for item in self.items)
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The same for a list that has marks of its own: numbers alone are said."""
+        if not self.is_numbered:
             return self.items
-        marks = (f"{n}." if self.is_numbered else "-" for n in range(1, len(self.items) + 1))
-        return tuple(f"{mark} {item}" for mark, item in zip(marks, self.items, strict=True))
+        return tuple(f"{number}. {item}" for number, item in enumerate(self.items, start=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
