@@ -60,7 +60,7 @@ def ask(call: ToolUse, actor: Actor, *, executor: str) -> ToolCall:
         run = _run_for(call, actor)
         shown = worded(call)
         files = remote.sent_files(shown.files)
-        remote.ask(run, shown.question, executor=executor, lease="", files=files)
+        remote.ask(run, shown.question, executor=executor, lease="", files=files, agent=call.kind)
         made = ToolCall.objects.create(
             key=key,
             asker=actor.identity,

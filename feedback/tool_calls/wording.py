@@ -43,6 +43,9 @@ _ABOUT_PLANS = {
 }
 
 
+_NAMES = {"claude": "Claude Code", "codex": "Codex"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
     """A tool that an agent is about to use."""
@@ -59,6 +62,11 @@ class ToolUse:
     @property
     def subject(self) -> Subject:
         return subject_of(self.tool, self.given)
+
+    @property
+    def kind(self) -> str:
+        """The agent's kind; nothing of one that is not known."""
+        return self.agent if self.agent in _NAMES else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,4 +188,4 @@ def _where(call: ToolUse) -> str:
 
 
 def _name(call: ToolUse) -> str:
-    return {"claude": "Claude Code", "codex": "Codex"}.get(call.agent, "An agent")
+    return _NAMES.get(call.agent, "An agent")

@@ -152,7 +152,13 @@ def keep(run: Run, lease: str) -> Json:
 
 
 def ask(
-    run: Run, question: Question, *, executor: str, lease: str, files: Sequence[FoundFile]
+    run: Run,
+    question: Question,
+    *,
+    executor: str,
+    lease: str,
+    files: Sequence[FoundFile],
+    agent: str = "",
 ) -> None:
     """Park a run with a question of its executor; the answer hands the step out again."""
     with _locked(run):
@@ -162,7 +168,8 @@ def ask(
         if not _renew(claim):
             raise LeaseLost
         asked = results.read_response(_handed_back(question), step=claim.unit.key)
-        engine.settle(claim, Outcome(result=asked), tuple(files), asks=question)
+        outcome = Outcome(result=asked, usage={"agent": agent} if agent else None)
+        engine.settle(claim, outcome, tuple(files), asks=question)
         if question.gate is Gate.AFTER_STEP:
             _call_by_question(run, question)
 

@@ -16,7 +16,7 @@ from runs import engine
 from runs.domain.values.actors import Role, Scope
 from runs.models import Project
 from tests import factories as f
-from tests.api_client import Program, account, program
+from tests.api_client import Program, account, body_of, program
 from tests.tool_calls import Hook
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +46,16 @@ def test_a_permission_is_called_by_its_command(agent: Program) -> None:
     assert request.prompt == "Claude Code wants to use Bash in shop."
     assert [option.value for option in request.choices] == ["allow", "always_allow", "deny"]
     assert request.artifacts.get().path == "Bash.txt"
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"), [("claude", "claude"), ("codex", "codex"), ("other", None)]
+)
+def test_a_request_says_which_agent_asks(agent: Program, named: str, kind: str | None) -> None:
+    request = asked(Hook(agent).asks("npm test", agent=named))
+
+    told = body_of(agent.get(f"/requests/{request.request_id}"))
+    assert (told["agent"], told["cost_usd"]) == (kind, None)
 
 
 def test_its_page_says_nothing_of_a_plan_that_only_asks(agent: Program, client: Client) -> None:
