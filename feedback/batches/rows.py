@@ -10,7 +10,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse
 from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
 from runs.domain.values.actors import Actor
-from runs.domain.values.background import BackgroundSection
+from runs.domain.values.background import Background, BackgroundSection
 from runs.domain.values.first_error import MOST_LINES, first_error
 from runs.domain.values.questions import Option
 from runs.domain.values.terminal_codes import bare
@@ -84,9 +84,15 @@ class BatchRow:
         asks = self.known.member.asks
         if asks is None:
             return ""
-        if errors := [item for part in self.told if part.name == "errors" for item in part.items]:
-            return "\n".join(_brief(bare(error)) for error in errors[:SHOWN_ERRORS])
-        found = first_error(bare(str(asks.context.get("output_tail") or "")))
+        background = Background.read(asks.context)
+        printed = bare(background.output_tail)
+        if background.errors:
+            errors = background.errors[:SHOWN_ERRORS]
+            return "\n".join(
+                _brief(bare(error), printed if background.is_output(error) else "")
+                for error in errors
+            )
+        found = first_error(printed)
         return found.text if found else ""
 
     @property
@@ -139,12 +145,12 @@ def status_of(stop: Stop) -> str:
     return "failed" if stop is Stop.ERROR else stop.value
 
 
-def _brief(error: str) -> str:
-    """An error that is the end of an output: what in it went wrong first, else its last lines."""
+def _brief(error: str, printed: str) -> str:
+    """Of an error that is the end of an output, what went wrong first, else its last lines."""
     lines = error.split("\n")
-    if len(lines) <= MOST_LINES:
+    if len(lines) <= MOST_LINES and not printed:
         return error
-    found = first_error(error)
+    found = first_error(printed or error)
     return found.text if found else "\n".join(lines[-SHOWN_LINES:])
 
 

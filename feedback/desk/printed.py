@@ -21,15 +21,12 @@ def printed_before(asked: FeedbackRequest) -> PrintedBefore:
     if attempt is None or not StepOutput.objects.filter(attempt=attempt).exists():
         return PrintedBefore(told=told)
     first = failures.error_of(attempt)
-    own = tuple(error for error in told.errors if not _is_output(error, told, first))
+    own = tuple(
+        error
+        for error in told.errors
+        if not (told.is_output(error) or (first and error == first.error.text))
+    )
     # What the step itself says is shown already.
     if first and any(first.error.text in error for error in own):
         first = None
     return PrintedBefore(told=replace(told, errors=own), attempt=attempt, first=first)
-
-
-def _is_output(error: str, told: Background, first: PrintedError | None) -> bool:
-    """Whether an error is no more than lines of the output, which have a place of their own."""
-    if first and error == first.error.text:
-        return True
-    return "\n" in error and told.output_tail.endswith(error)

@@ -10,7 +10,6 @@ from runs.domain.responses.results import (
     kept_message,
     read_response,
 )
-from runs.domain.values.first_error import error_in
 from runs.executors.launching import as_json, doubted, launch
 from runs.executors.orders import Order, Outcome, Rules, Watcher
 from runs.executors.output import last_lines
@@ -76,10 +75,7 @@ def _last_line(printed: str) -> str:
 
 
 def _failed(finished: Finished) -> Result:
-    """With the first error: what follows it, and the tail with that, is mostly its consequence."""
+    printed = finished.stderr.text if finished.stderr.text.strip() else finished.stdout.text
     message = f"The command failed with exit code {finished.exit_code}."
-    output, errors = finished.stdout.text, finished.stderr.text
-    if found := error_in({"stdout": output, "stderr": errors}):
-        return failure(message, errors=[found.error.text])
-    tail = last_lines(errors if errors.strip() else output, ERROR_LINES, characters=4_000)
-    return failure(message, errors=["\n".join(tail) or f"{message} It printed nothing."])
+    tail = "\n".join(last_lines(printed, ERROR_LINES, characters=4_000))
+    return failure(message, errors=[tail or f"{message} It printed nothing."])

@@ -88,6 +88,10 @@ class Background:
             changes_note=_text(context.get(CHANGES_NOTE)),
         )
 
+    def is_output(self, error: str) -> bool:
+        """Whether it is no more than the end of what was printed, which has a place of its own."""
+        return "\n" in error and self.output_tail.endswith(error)
+
     @property
     def sections(self) -> tuple[BackgroundSection, ...]:
         """What every channel says besides the summary, in this order; empty parts are left out."""

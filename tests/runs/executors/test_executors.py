@@ -140,19 +140,6 @@ def test_without_json_another_exit_is_a_failure_with_the_tail_of_stderr(tmp_path
     assert outcome.stderr == "no disk\n"
 
 
-def test_the_error_of_a_failed_command_is_the_first_in_its_output(tmp_path: Path) -> None:
-    outcome = run(
-        tmp_path,
-        "import sys; print('\\n'.join(f'line {n}' for n in range(400)))\n"
-        "print('\\x1b[31mFAILED tests/till.py::test_total - assert 0 == 1\\x1b[0m')\n"
-        "print('\\n'.join(f'cleaning {n}' for n in range(30)))\n"
-        "sys.stderr.write('bye\\n'); sys.exit(1)",
-    )
-
-    assert outcome.result.errors == ("FAILED tests/till.py::test_total - assert 0 == 1",)
-    assert str(outcome.result.details["output_tail"]).endswith("cleaning 29\nbye")
-
-
 def test_success_with_an_exit_code_of_failure_is_a_failure(tmp_path: Path) -> None:
     outcome = run(
         tmp_path,
