@@ -23,11 +23,7 @@ class Outlook:
     ends: bool = False  # the run is cancelled
     discards: Unit | None = None  # the step whose result nobody will use
     leaves: tuple[Unit, ...] = ()  # steps that will not be executed, because the run ends
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the answer only has the step done again before the same is asked."""
-        return len(self.executes) == 1 and self.executes[0] == self.asks_at
+    repeats: bool = False  # only the step that was shown is executed again, and then shown again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +48,15 @@ def foresee(standing: Standing, action: Action) -> Outlook:
     if isinstance(decision.move, planner.Cancel):
         return _ended(standing)
     skips = plan.units[standing.at] if action is Action.SKIP else None
-    return replace(_played(plan, decision, facts), skips=skips)
+    played = _played(plan, decision, facts)
+    return replace(played, skips=skips, repeats=_repeats(standing, played))
+
+
+def _repeats(standing: Standing, played: Outlook) -> bool:
+    """A step that only stops behind itself, as the next one may, has not been done before."""
+    here = standing.plan.units[standing.at]
+    is_done_once = standing.gate not in (Gate.PHASE, Gate.BEFORE_STEP)
+    return is_done_once and played.executes == (here,) and played.asks_at == here
 
 
 def _ended(standing: Standing) -> Outlook:

@@ -86,6 +86,21 @@ def test_at_the_last_gate_approving_completes_the_run(site: Client, asked: Feedb
     assert "Runs 1 step, then completes the run" in text(site.get(address(last)))
 
 
+def test_approving_before_a_step_with_its_own_gate_does_not_say_that_it_is_done_again(
+    site: Client, tmp_path: Path
+) -> None:
+    steps = [
+        f.step("write", "tests.steps:succeed", requires_approval=True),
+        f.step("make", "tests.steps:succeed", requires_approval=True),
+    ]
+    first = f.pending(f.started(f.workflow({"build": steps}), tmp_path))
+
+    shown = text(site.get(address(first)))
+
+    assert re.search(r"Runs 1 step, then asks: “[^”]*make", shown)
+    assert "Reruns" not in shown
+
+
 # Remarks
 
 

@@ -1,5 +1,7 @@
 """What the page promises an answer will do is what the engine then does."""
 
+from dataclasses import replace
+
 import pytest
 
 from runs.domain.planning.planner import Facts
@@ -52,6 +54,38 @@ def test_asking_for_changes_executes_the_same_step_and_asks_again() -> None:
 
     assert names(outlook) == ["architect:specify"]
     assert outlook.repeats
+
+
+def gated_in_a_row() -> Plan:
+    return plan_of(
+        {
+            "architect": [step("specify", requires_approval=True)],
+            "build": {"require_approval": True, "steps": [step("make", requires_approval=True)]},
+        }
+    )
+
+
+def test_the_next_step_with_a_gate_of_its_own_is_no_repetition() -> None:
+    gated = [step(name, requires_approval=True) for name in ("specify", "make")]
+    plan = plan_of({"build": gated})
+
+    outlook = foresee(standing(plan, 0, Gate.AFTER_STEP, result=DONE), Action.CONTINUE)
+
+    assert names(outlook) == ["build:make"]
+    assert outlook.asks
+    assert not outlook.repeats
+
+
+@pytest.mark.parametrize("action", [Action.CONTINUE, Action.REVISE])
+def test_a_step_that_was_not_executed_yet_is_not_repeated(action: Action) -> None:
+    plan = gated_in_a_row()
+    before = replace(standing(plan, 1, Gate.PHASE), gate_key="phase:build")
+
+    outlook = foresee(before, action)
+
+    assert names(outlook) == ["build:make"]
+    assert outlook.asks_at == plan.units[1]
+    assert not outlook.repeats
 
 
 def test_rejecting_a_result_discards_it_and_leaves_all_that_would_follow() -> None:
