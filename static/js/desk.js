@@ -338,6 +338,12 @@ window.Comments = (() => {
   };
   document.addEventListener("drafts", showBegun);
 
+  // Another tab went on with the comment that is open here: typing goes on behind its words.
+  document.addEventListener("continued", ({ detail: { name, fields } }) => {
+    const form = openForm();
+    if (form?.elements.begun.value === name) put(form, fields);
+  });
+
   for (const name of ["input", "change"]) {
     document.addEventListener(name, (event) => {
       const form = event.target.form;

@@ -313,6 +313,8 @@ window.Drafts = (() => {
     else if (text(name) === confirmed(name)) {
       mine.set(name, theirs);
       known.set(name, [theirs]);
+      // Where it stands in an open form: what is typed there next would take the place of theirs.
+      if (theirs) document.dispatchEvent(new CustomEvent("continued", { detail: { name, fields: JSON.parse(theirs) } }));
     }
   };
 

@@ -1,5 +1,6 @@
 """Nothing typed is lost: signed out, offline, in two tabs, with an old token, the site killed."""
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -320,6 +321,59 @@ def test_two_tabs_are_offered_what_the_other_wrote(open_as: OpenAs, asked: Feedb
     two.reload()
     expect(two.get_by_label("Comment", exact=True)).to_have_value("from one")
     expect(offer).to_have_count(0)
+
+
+def test_two_tabs_that_write_one_line_comment_in_turn_lose_no_word(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    one = opened(open_as, asked)
+    begin(one, 3, "Written in tab one.")
+    expect(one.locator("#draft")).to_have_text(SAVED)
+    two = one.context.new_page()
+    two.goto(path(asked))
+    two.get_by_role("button", name="Comment on line 3", exact=True).click()
+    field = two.get_by_role("textbox", name="Comment on line 3")
+    expect(field).to_have_value("Written in tab one.")
+    field.press_sequentially(" Added in tab two.")
+    expect(two.locator("#draft")).to_have_text(SAVED)
+
+    before = one.get_by_role("textbox", name="Comment on line 3")
+    expect(before).to_have_value("Written in tab one. Added in tab two.")
+    before.press_sequentially(" More in tab one.")
+    expect(one.locator("#draft")).to_have_text(SAVED)
+    whole = "Written in tab one. Added in tab two. More in tab one."
+    expect(field).to_have_value(whole)
+    two.keyboard.press("Escape")
+    expect(two.get_by_role("region", name="Not added yet")).to_contain_text(whole)
+    expect(two.locator("#draft")).to_have_text(SAVED)
+
+    (kept,) = Draft.objects.get().values.values()
+    assert json.loads(kept)["body"] == whole
+
+
+def test_a_tab_that_did_not_hear_of_the_other_keeps_both_line_comments(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    one = opened(open_as, asked)
+    begin(one, 3, "Written in tab one.")
+    expect(one.locator("#draft")).to_have_text(SAVED)
+    two = one.context.new_page()
+    two.goto(path(asked))
+    two.get_by_role("button", name="Comment on line 3", exact=True).click()
+    one.route("**/draft/", lambda route: route.abort())
+    two.get_by_role("textbox", name="Comment on line 3").press_sequentially(" Added in tab two.")
+    expect(two.locator("#draft")).to_have_text(SAVED)
+    one.get_by_role("textbox", name="Comment on line 3").press_sequentially(" More in tab one.")
+    one.unroute("**/draft/")
+    expect(one.locator("#draft")).to_have_text(SAVED)
+    two.keyboard.press("Escape")
+
+    both = one.get_by_role("region", name="Not added yet")
+    expect(both).to_contain_text("Written in tab one. Added in tab two.")
+    field = one.get_by_role("textbox", name="Comment on line 3")
+    expect(field).to_have_value("Written in tab one. More in tab one.")
+    kept = sorted(json.loads(each)["body"] for each in Draft.objects.get().values.values())
+    assert kept == ["Written in tab one. Added in tab two.", "Written in tab one. More in tab one."]
 
 
 def test_a_tab_opened_later_has_what_the_other_could_not_save(
