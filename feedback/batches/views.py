@@ -84,6 +84,7 @@ def _draft(request: PageRequest, batch: Group) -> HttpResponse:
     return fresh(JsonResponse({"conflicts": merged.conflicts}))
 
 
+@keeping_words
 @require_POST
 @refusing
 def paste(request: PageRequest, batch_id: str) -> HttpResponse:
@@ -91,6 +92,7 @@ def paste(request: PageRequest, batch_id: str) -> HttpResponse:
     return _pasted(request, batches.find(batch_id, seen_by=visitor(request)))
 
 
+@keeping_words
 @require_POST
 @refusing
 def paste_for_selection(request: PageRequest) -> HttpResponse:

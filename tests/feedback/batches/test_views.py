@@ -81,6 +81,18 @@ def test_only_options_that_a_key_chooses_show_one(client: Client, batch: Batch) 
     assert "v12" in page
 
 
+@pytest.mark.parametrize(("more", "name"), [("", "comment-1"), ("", "card-2"), ("paste/", "text")])
+def test_a_session_that_ended_costs_no_words_of_a_batch(
+    client: Client, batch: Batch, more: str, name: str
+) -> None:
+    client.logout()
+
+    response = client.post(address(batch, more), {name: "since it is safe", "choice-1": "approve"})
+
+    assert response.status_code == 401
+    assert "since it is safe" in response.content.decode()
+
+
 def address(batch: Batch, more: str = "") -> str:
     return f"/batches/{batch.batch_id}/{more}"
 

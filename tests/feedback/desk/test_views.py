@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from pathlib import Path
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -33,8 +34,8 @@ def text(response: object) -> str:
     return unescape(response.content.decode())
 
 
-def address(asked: FeedbackRequest) -> str:
-    return f"/requests/{asked.request_id}/"
+def address(asked: FeedbackRequest, rest: str = "") -> str:
+    return f"/requests/{asked.request_id}/{rest}"
 
 
 @pytest.fixture
@@ -634,6 +635,43 @@ def test_a_form_from_before_signing_in_does_not_cost_the_words(
     assert response.status_code == 403
     assert WORDS in text(response)
     assert not FeedbackResponse.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("rest", "sent"),
+    [
+        ("remarks/", {"body": WORDS, "kind": "must"}),
+        ("remarks/", {"kind": "suggestion", "replacement": WORDS}),
+        ("remarks/7/", {"body": WORDS}),
+        ("ask/", {"text": WORDS}),
+        ("override/", {"reason": WORDS}),
+    ],
+)
+def test_neither_costs_the_words_of_any_other_form_on_the_page(
+    rita: User, asked: FeedbackRequest, rest: str, sent: dict[str, str]
+) -> None:
+    signed_out, strict = Client(), Client(enforce_csrf_checks=True)
+    strict.force_login(rita)
+    there = f"{address(asked)}?view=source&line=3"
+
+    for browser, status in ((signed_out, 401), (strict, 403)):
+        headers = {"Referer": f"http://testserver{there}"}
+        response = browser.post(address(asked, rest), sent, headers=headers)
+
+        assert response.status_code == status
+        assert WORDS in text(response)
+    assert f'href="{there}"' in text(response)
+    again = text(signed_out.post(address(asked, rest), sent, headers=headers))
+    assert f'href="/login/?next={quote(there)}"' in again
+
+
+def test_the_way_back_from_a_refused_form_stays_on_the_site(asked: FeedbackRequest) -> None:
+    headers = {"Referer": "https://elsewhere.example/requests/"}
+
+    shown = text(Client().post(address(asked), {"comment": WORDS}, headers=headers))
+
+    assert f'href="/login/?next={address(asked)}"' in shown
+    assert "elsewhere" not in shown
 
 
 # Clarifications
