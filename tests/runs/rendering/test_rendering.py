@@ -896,3 +896,28 @@ def test_every_colour_of_code_can_be_read() -> None:
     for light, dark in pairs:
         assert min(_contrast(light, "#f6f7f9"), _contrast(light, "#f4f2ee")) >= 4.5
         assert min(_contrast(dark, "#15181d"), _contrast(dark, "#1b1c1f")) >= 4.5
+
+
+def _mixed(one: str, other: str, share: float) -> str:
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
+
+
+@pytest.mark.parametrize(("mark", "tone"), [("del", "bad"), ("ins", "good")])
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_colour_of_code_can_be_read_in_a_changed_word(
+    mark: str, tone: str, scheme: int
+) -> None:
+    sheets = Path(rendering.__file__).parents[2] / "static/css"
+    pairs = r"light-dark\((#\w{6}), (#\w{6})\)"
+    tokens = (sheets / "tokens.css").read_text()
+    of_mark, of_line = (
+        re.findall(rf"--{tone}-{name}: {pairs}", tokens)[0][scheme] for name in ("mark", "wash")
+    )
+    rule = (sheets / "changes.css").read_text().partition(f".change-lines code {mark} {{")[2]
+    share = re.findall(rf"background: color-mix\(in srgb, var\(--{tone}-mark\) (\d+)%", rule)[0]
+
+    ground = _mixed(of_mark, of_line, int(share) / 100)
+
+    colours = re.findall(pairs, (sheets / "code.css").read_text())
+    assert min(_contrast(each[scheme], ground) for each in colours) >= 4.5
