@@ -4,7 +4,7 @@
   "use strict";
 
   const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
-  const SMALLEST = 0.6;
+  const SIZE = 15, SMALLEST = 8; // of its letters, in pixels
   const LOOKS = {
     light: {
       background: "#ffffff", primaryColor: "#eef0fc", primaryTextColor: "#1b1b1a", primaryBorderColor: "#4c63db",
@@ -35,7 +35,7 @@
       suppressErrorRendering: true,
       maxTextSize: 50000,
       theme: "base",
-      themeVariables: { fontFamily: FONT, fontSize: "15px", ...LOOKS[theme] },
+      themeVariables: { fontFamily: FONT, fontSize: `${SIZE}px`, ...LOOKS[theme] },
     });
     try {
       const { svg } = await mermaid.render("drawn", source);
@@ -45,8 +45,8 @@
       return;
     }
     const drawn = board.querySelector("svg");
-    // On a narrow screen it is moved sideways rather than made too small to read.
-    drawn.style.minWidth = `${Math.round(SMALLEST * drawn.viewBox.baseVal.width)}px`;
+    // It shrinks to its place, but is moved sideways rather than made too small to read.
+    drawn.style.minWidth = `${Math.round((SMALLEST / SIZE) * drawn.viewBox.baseVal.width)}px`;
     if (!drawn.getAttribute("aria-labelledby")) drawn.setAttribute("aria-label", "Diagram");
     measure();
   };

@@ -101,6 +101,48 @@ def test_a_diagram_is_commented_on_where_it_is_drawn(
     expect(page.locator(".diagram .inline-remark")).to_contain_text("And the shelf?")
 
 
+IS_CUT = "() => drawing.scrollWidth - drawing.clientWidth"
+
+
+def test_on_a_phone_nothing_stands_over_a_diagram_and_it_fits_its_place(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    nodes = " --> ".join(f"n{number}[Node {number}]" for number in range(3))
+    wide = f"```mermaid\nflowchart LR\n    {nodes}\n```\n"
+    page = opened(open_as(viewport={"width": 390, "height": 844}), asked, f"# Shop\n\n{wide}")
+    expect(board(page).locator("svg")).to_contain_text("Node 2")
+
+    toggle = page.get_by_role("button", name="Show source").bounding_box()
+    place = page.locator(".diagram-place").bounding_box()
+    assert toggle
+    assert place
+    assert toggle["y"] + toggle["height"] <= place["y"]
+    assert page.frames[1].evaluate(IS_CUT) == 0
+    shown = page.frames[1].evaluate(
+        "() => { const svg = document.querySelector('svg');"
+        " return 15 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width; }"
+    )
+    assert 8 <= shown < 15
+    page.get_by_role("button", name="Show source").click()
+    source = page.locator(".diagram pre").bounding_box()
+    other = page.get_by_role("button", name="Show diagram").bounding_box()
+    assert source
+    assert other
+    assert other["y"] + other["height"] <= source["y"]
+
+
+def test_a_diagram_that_cannot_shrink_and_be_read_is_moved_by_keys(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    nodes = " --> ".join(f"n{number}[Node {number}]" for number in range(12))
+    wide = f"```mermaid\nflowchart LR\n    {nodes}\n```\n"
+    page = opened(open_as(viewport={"width": 390, "height": 844}), asked, f"# Shop\n\n{wide}")
+    expect(board(page).locator("svg")).to_contain_text("Node 11")
+
+    assert page.frames[1].evaluate(IS_CUT) > 0
+    expect(board(page).locator("#drawing")).to_have_attribute("tabindex", "0")
+
+
 def test_without_scripts_a_diagram_is_its_source(open_as: OpenAs, asked: FeedbackRequest) -> None:
     page = opened(open_as(java_script_enabled=False), asked, f"# Shop\n\n{DIAGRAM}")
 
