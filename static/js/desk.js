@@ -40,8 +40,6 @@ window.Comments = (() => {
     gutter.className = "code-gutter";
     for (let at = 0; at < Math.min(count, LONGEST_CODE); at += 1) gutter.append(control(start + at));
     block.classList.add("commentable", "has-gutter");
-    // Its controls are no stops of their own: without this, keys could not scroll a long line.
-    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
     block.prepend(gutter);
     // Each control is as high as its line, however the code is set.
     gutter.style.top = `${code.offsetTop}px`;
@@ -53,8 +51,22 @@ window.Comments = (() => {
       if (!entry.isIntersecting) continue;
       near.unobserve(entry.target);
       equipAny(entry.target);
+      letKeysScroll(entry.target);
     }
   }, { rootMargin: "600px" });
+
+  // Controls are no stops of their own: without this, keys could not scroll a part that holds them.
+  const SCROLLED = "pre, table, .has-gutter, .pair-old, .pair-new";
+  const letKeysScroll = (part) => {
+    const inside = [...part.querySelectorAll(SCROLLED)].concat(part.matches(SCROLLED) ? [part] : []);
+    for (const one of inside) one.toggleAttribute("tabindex", false);
+    for (const one of inside.filter((each) => each.scrollWidth > each.clientWidth)) one.tabIndex = 0;
+  };
+  // How wide a part is shows when it is laid out, and that may be long after the page was loaded.
+  document.addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
+    if (!skipped) letKeysScroll(target);
+  }, true);
+  addEventListener("resize", () => { if (file()) letKeysScroll(file()); });
 
   const equipAny = (block) => (block.querySelector("pre, code") && block.matches(".code, pre, :has(> pre)")
     ? equipCode(block) : equip(block));
@@ -62,13 +74,15 @@ window.Comments = (() => {
   const equipAll = () => {
     const shown = file();
     near.disconnect();
-    if (!shown || !shown.dataset.remarks) return;
+    if (shown) letKeysScroll(shown);
+    if (!shown?.dataset.remarks) return;
     const blocks = shown.querySelectorAll("[data-commentable] [data-line], .pair-new [data-line]");
     blocks.forEach((block, at) => {
       // A list or table is commented on by its items.
       if (block.querySelector(":scope [data-line]")) return;
       if (at < MOST_AT_ONCE) equipAny(block); else near.observe(block);
     });
+    letKeysScroll(shown);
     placeNotes();
   };
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from feedback.models import FeedbackRequest, FeedbackResponse
 from tests import factories as f
 from tests.browser.conftest import OpenAs
+from tests.browser.test_accessibility import faults
 from tests.browser.test_desk import comment_on, path, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -78,6 +79,78 @@ def test_the_field_is_inside_the_window_in_the_source_view(
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= viewport["width"]
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_field_is_inside_the_window_in_a_long_document(
+    open_as: OpenAs, roles: None, tmp_path: Path, viewport: ViewportSize
+) -> None:
+    (tmp_path / "list.md").write_text("# Long\n\n" + "A paragraph of it.\n\n" * 60)
+    page = open_as(viewport=viewport)
+    page.goto(f"{path(f.reviewed_list(tmp_path))}?view=document")
+    control = page.get_by_role("button", name="Comment on line 41", exact=True)
+    control.evaluate("e => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 10)")
+    control.click()
+
+    box = page.locator("#remark-form").bounding_box()
+
+    assert box
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= viewport["height"]
+
+
+def test_code_of_a_long_document_is_scrolled_by_keys(
+    open_as: OpenAs, roles: None, tmp_path: Path
+) -> None:
+    code = f'```python\nlong = "{"x" * 400}"\n```\n\n'
+    (tmp_path / "list.md").write_text("# Long\n\n" + "A paragraph of it.\n\n" * 60 + code)
+    page = open_as()
+    page.goto(f"{path(f.reviewed_list(tmp_path))}?view=document")
+    block = page.locator("pre.has-gutter")
+    expect(block).to_have_count(1)
+    expect(block).not_to_be_in_viewport()
+
+    block.scroll_into_view_if_needed()
+
+    expect(block).to_have_attribute("tabindex", "0")
+    assert faults(page) == []
+    block.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert block.evaluate("e => e.scrollLeft") > 0
+
+
+def test_two_revisions_are_scrolled_by_keys_on_a_phone(
+    open_as: OpenAs, roles: None, tmp_path: Path
+) -> None:
+    wide = f"| {' | '.join(['a wide cell'] * 12)} |\n"
+    table = f"{wide}|{'---|' * 12}\n{wide}"
+    document = '# Code\n\n```python\nlong = "{}"\n```\n\n' + table
+    (tmp_path / "list.md").write_text(document.format("one" * 99))
+    asked = f.reviewed_list(tmp_path)
+    (tmp_path / "list.md").write_text(document.format("two" * 99))
+    f.answer(asked.run, "request_changes", "More.")
+    second = f.pending(f.work(asked.run))
+    page = open_as(viewport=PHONE)
+
+    page.goto(f"{path(second)}?view=changes")
+
+    expect(page.locator(".pair-new pre").first).to_be_visible()
+    page.wait_for_timeout(300)
+    assert faults(page) == []
+
+
+def test_all_controls_for_a_comment_look_alike_on_a_phone(
+    open_as: OpenAs, document: FeedbackRequest
+) -> None:
+    page = open_as(viewport=PHONE)
+    page.goto(f"{path(document)}?view=document")
+    expect(page.locator(".code-gutter .add").first).to_be_attached()
+
+    looks = page.locator(".add").evaluate_all(
+        "all => [...new Set(all.map(e => getComputedStyle(e).backgroundColor))]"
+    )
+
+    assert looks == ["rgba(0, 0, 0, 0)"]
 
 
 def suggest(page: Page, line: int, words: str) -> None:
