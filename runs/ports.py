@@ -30,6 +30,15 @@ class PendingRequest(NamedTuple):
     due_at: datetime | None
 
 
+class CodeShown(NamedTuple):
+    """How much a run has changed in its repository, and the request that shows it."""
+
+    request_id: str
+    files: int
+    additions: int
+    deletions: int
+
+
 class NewRequest(Protocol):
     """A question that is ready to be put to people."""
 
@@ -63,6 +72,9 @@ class Asker(Protocol):
 
     def decisions(self, run: Run) -> list[dict[str, object]]:
         """Every request of the run with its answer, oldest first, as plain values."""
+
+    def code_shown(self, run: Run) -> CodeShown | None:
+        """What the newest request with code changes shows of them."""
 
     def inquiries(self, run: Run) -> list[dict[str, object]]:
         """What reviewers ask the executor outside of a run, and nobody has replied to."""

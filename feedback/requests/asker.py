@@ -32,7 +32,7 @@ from runs.domain.values.text import one_line
 from runs.domain.workflow.plan import Unit
 from runs.models import Artifact, Run, StepAttempt
 from runs.models.statements import Prepared, insert
-from runs.ports import Asking, PendingRequest
+from runs.ports import Asking, CodeShown, PendingRequest
 
 # Each step that waits behind a request counts like this much more waiting.
 WEIGHT_OF_A_STEP = timedelta(minutes=10)
@@ -271,3 +271,11 @@ _DECISIONS = Prepared(
 def decisions(run: Run) -> list[dict[str, object]]:
     rows = _DECISIONS.rows(run.pk)
     return [decision_shape(dict(zip(DECISION_FIELDS, row, strict=True))) for row in rows]
+
+
+def code_shown(run: Run) -> CodeShown | None:
+    counts = (f"snapshot__{name}" for name in ("files", "additions", "deletions"))
+    showing = run.requests.filter(snapshot__isnull=False).order_by("-pk")
+    row = showing.values_list("request_id", *counts).first()
+    shown = CodeShown(*row) if row else None
+    return shown if shown and shown.files else None

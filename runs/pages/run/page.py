@@ -22,7 +22,7 @@ from runs.pages.run import timeline
 from runs.pages.run.event_log import Chronicle, chronicle
 from runs.pages.run.place import RunPlace, place_of
 from runs.pages.run.timeline import PhaseShown
-from runs.ports import asker
+from runs.ports import CodeShown, asker
 from runs.record import state_json
 from runs.record.endings import Ending, ending_of
 from runs.spending import counting
@@ -102,6 +102,7 @@ class RunShown:
     conformance: Conformance
     decisions: Sequence[Mapping[str, object]]
     files: Sequence[FileKept]
+    code: CodeShown | None
     packages: Sequence[PackageSummary]  # newest first
     chronicle: Chronicle
     earlier: Sequence[Run]  # what this run repeats, the first one first
@@ -149,6 +150,7 @@ def page_of(run: Run, actor: Actor, *, kind: str = "", all_events: bool = False)
         conformance=conformance.shown_of(run),
         decisions=decisions[::-1],
         files=_files(run),
+        code=asker().code_shown(run),
         packages=packages[::-1],
         chronicle=chronicle(run, kind=kind, everything=all_events),
         earlier=_earlier(run),

@@ -325,3 +325,38 @@ def test_the_next_round_opens_on_what_was_commented_on(
     assert f.pending(run).round == 2
     assert ('id="changes"' in page(client, run, "")) is (side == "new")
     assert 'id="changes"' not in page(client, run, "tab=files")
+
+
+# The way to them from the page of the run
+
+
+def way(client: Client, run: Run) -> str:
+    shown = re.sub(r"\s+", " ", client.get(f"/runs/{run.run_id}/").content.decode())
+    section = shown.partition('aria-labelledby="code-title"')[2].partition("</section>")[0]
+    return section.partition("</h2>")[2]
+
+
+def test_the_page_of_a_run_leads_to_what_it_changed_while_it_asks_and_when_it_is_done(
+    client: Client, repository: Repository, run: Run
+) -> None:
+    first = f.pending(run)
+    assert f'href="/requests/{first.request_id}/?tab=changes"' in way(client, run)
+    assert "4 files changed" in way(client, run)
+
+    repository.write("more.py", "more = 1\n")
+    run = f.answered(run, "request_changes", "More.")
+    second = f.pending(run)
+    assert f'href="/requests/{second.request_id}/?tab=changes"' in way(client, run)
+    assert "5 files changed" in way(client, run)
+    assert '<span data-tone="bad">−1</span>' in way(client, run)
+
+    run = f.answered(run, "approve")
+    assert run.status == "completed"
+    assert f'href="/requests/{second.request_id}/?tab=changes"' in way(client, run)
+
+
+def test_the_page_of_a_run_without_code_changes_does_not_speak_of_them(client: Client) -> None:
+    run = f.started(f.five_steps())
+
+    assert f"/runs/{run.run_id}/" in client.get(f"/runs/{run.run_id}/").content.decode()
+    assert way(client, run) == ""

@@ -386,6 +386,8 @@ def test_the_code_changes_of_its_requests_come_along(
     page = client.get(f"/requests/{second.request_id}/?tab=changes&since=base").content.decode()
     assert "3 files" in page
     assert "b + a" in re.sub(r"<[^>]+>", "", page)
+    of_run = client.get(f"/runs/{there.run_id}/").content.decode()
+    assert f'href="/requests/{second.request_id}/?tab=changes"' in of_run
 
 
 def test_a_run_comes_back_without_its_code_too(work_tree: Path, tmp_path: Path) -> None:

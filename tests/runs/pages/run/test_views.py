@@ -444,7 +444,7 @@ def test_the_page_costs_the_same_for_many_attempts_and_events(
     for _ in range(4):
         run = f.answered(run, "request_changes", "again")
 
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(19):
         client.get(address(run))
 
 
