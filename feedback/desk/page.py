@@ -74,6 +74,7 @@ class Desk:
     version: str
     may_override: bool
     may_operate: bool
+    may_resume: bool  # the run, which is on hold
 
     @property
     def has_plan(self) -> bool:
@@ -176,6 +177,7 @@ def desk_of(
         version=version_of(asked),
         may_override=is_open and permissions.may_override(actor, asked.run),
         may_operate=permissions.may_operate(actor, asked.run.project),
+        may_resume=asked.run.on_hold and permissions.may_steer(actor, asked.run),
     )
 
 

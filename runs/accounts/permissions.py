@@ -92,6 +92,12 @@ def check_may_answer_some(actor: Actor, projects: Iterable[Project | None]) -> N
         raise NotAllowed(_NO_VIEWERS)
 
 
+def on_hold(run: Run) -> OnHold:
+    """Why nobody can answer what a held run asks, and what ends that."""
+    how = f"Operators resume it on the run page or with `faber resume {run.run_id}`."
+    return OnHold(f"{OnHold.__doc__} {how}")
+
+
 def refusal_to_answer(actor: Actor, run: Run, reviewers: Sequence[str]) -> str:
     """Why this person may not answer; nothing when they may."""
     if run.on_hold:
@@ -120,7 +126,7 @@ def check_may_answer(
     already: Collection[str] = (),
 ) -> None:
     if run.on_hold:
-        raise OnHold(f"{OnHold.__doc__} Use its page or `faber resume {run.run_id}`.")
+        raise on_hold(run)
     if refusal := refusal_to_answer(actor, run, reviewers):
         raise NotAllowed(refusal)
     if _must_be_linked(actor, quorum):
@@ -135,7 +141,7 @@ def check_may_answer(
 def check_may_override(actor: Actor, run: Run, already: Collection[str] = ()) -> None:
     """Decide although others are asked: operators, but nobody in their own matter."""
     if run.on_hold:
-        raise OnHold(f"{OnHold.__doc__} Use its page or `faber resume {run.run_id}`.")
+        raise on_hold(run)
     if not may_operate(actor, run.project) or _is_unlinked(actor):
         raise NotAllowed("Overriding is for operators.")
     if settings.FABER_SELF_APPROVAL == "refuse" and is_starter(actor, run):

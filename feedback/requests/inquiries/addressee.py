@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from feedback.models import FeedbackRequest, ToolCall
-from runs.domain.values.errors import OnHold, Refused
+from runs.accounts import permissions
+from runs.domain.values.errors import Refused
 from runs.models import StepAttempt
 from runs.worker.remote import RemoteLease
 from runs.workflow_files import ask_only
@@ -24,7 +25,7 @@ class Addressee:
 def addressee_of(request: FeedbackRequest) -> Addressee:
     """Refuses with a sentence where there is nobody to ask."""
     if request.run.on_hold:
-        raise OnHold(f"{OnHold.__doc__} Use its page or `faber resume {request.run.run_id}`.")
+        raise permissions.on_hold(request.run)
     if request.run.is_foreign:
         raise Refused("Another FABER site executes this run, so its agent can't be asked here.")
     if _is_permission(request):

@@ -230,10 +230,29 @@ def test_the_page_takes_no_answer_and_says_why(imported: Run, client: Client) ->
 
     assert WHY in shown
     assert f"<code>faber resume {imported.run_id}</code>" in shown
+    assert "Operators resume it on the run page" in shown
+    assert "Resume run" not in shown
     assert "can answer" not in shown
     assert 'name="response"' not in shown
     assert sent.status_code == 409
     assert not FeedbackResponse.objects.exists()
+
+
+def test_an_operator_resumes_the_run_where_its_request_is_read(
+    imported: Run, client: Client
+) -> None:
+    client.force_login(users.create("olga", role=Role.OPERATOR))
+    address = f"/requests/{f.pending(imported).request_id}/"
+    resume = f"/runs/{imported.run_id}/resume/"
+
+    shown = client.get(address).content.decode()
+
+    assert f'action="{resume}"' in shown
+    assert "Resume run" in shown
+    assert "faber resume" not in shown
+    assert f'action="{resume}"' in client.get(f"/runs/{imported.run_id}/").content.decode()
+    assert client.post(resume).status_code == 303
+    assert 'name="response"' in client.get(address).content.decode()
 
 
 def test_the_notices_of_an_imported_run_look_alike(imported: Run, client: Client) -> None:
