@@ -10,7 +10,7 @@ from feedback.batches import aggregate, answer_lines
 from feedback.batches.aggregate import BatchRead, BatchRun
 from feedback.batches.answer_lines import BatchAnswer, LineOutcome
 from feedback.batches.group import Group
-from feedback.models import FeedbackResponse
+from feedback.models import FeedbackRequest, FeedbackResponse
 from feedback.requests.answers import Words, respond
 from feedback.requests.shown import newer, why_again
 from runs import engine
@@ -41,6 +41,8 @@ class RowResult:
     run_id: str
     outcome: LineOutcome
     message: str
+    name: str = ""  # of the run
+    decision: FeedbackResponse | None = None  # that was made before this answer came
 
     @property
     def is_applied(self) -> bool:
@@ -118,7 +120,14 @@ def _refused(answer: BatchAnswer, row: BatchRun | None) -> RowResult:
     if row and decision:
         outcome = LineOutcome.ALREADY_ANSWERED
         message = f"Run {row.member.name}: {decision.who} already chose {decision.response}."
-    return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=message)
+    return RowResult(
+        line=answer.line,
+        run_id=answer.run_id,
+        outcome=outcome,
+        message=message,
+        name=row.member.name if row else "",
+        decision=decision,
+    )
 
 
 def _made_meanwhile(row: BatchRun) -> FeedbackResponse | None:
@@ -132,6 +141,7 @@ def _made_meanwhile(row: BatchRun) -> FeedbackResponse | None:
 def _result(
     answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator, seal: str
 ) -> RowResult:
+    decision = None
     try:
         message = _carry_out(answer, row, actor, by, seal)
         outcome = LineOutcome.APPLIED
@@ -141,11 +151,20 @@ def _result(
         refusals.note(error, actor=actor, what=what, run_id=row.run.run_id, request_id=asked)
         outcome = _OUTCOMES.get(error.code, LineOutcome.NOT_AWAITING)
         message = str(error)
+        if row.asked and outcome is LineOutcome.ALREADY_ANSWERED:
+            decision = FeedbackRequest.objects.get(pk=row.asked.pk).decision
     except DatabaseError:
         logger.exception("The answer to %s could not be recorded.", row.run.run_id)
         outcome, message = LineOutcome.FAILED, "Could not record the answer. Try again."
     named = f"Run {row.member.name}: {message}"
-    return RowResult(line=answer.line, run_id=answer.run_id, outcome=outcome, message=named)
+    return RowResult(
+        line=answer.line,
+        run_id=answer.run_id,
+        outcome=outcome,
+        message=named,
+        name=row.member.name,
+        decision=decision,
+    )
 
 
 def _carry_out(answer: BatchAnswer, row: BatchRun, actor: Actor, by: Coordinator, seal: str) -> str:

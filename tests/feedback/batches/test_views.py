@@ -233,7 +233,8 @@ def test_an_answer_goes_to_the_request_that_was_seen_and_not_to_a_newer_one(
     response = client.post(address(batch), {f"choice-{seen}": "abort"})
 
     assert response.status_code == 422
-    assert "Already answered: Rita chose retry" in text_of(response)
+    assert "Run #1 is already answered: Rita chose Retry just now" in text_of(response)
+    assert "UTC" not in text_of(response)
     assert answers(run) == ["retry"]
     assert f.fresh(run).status == "awaiting_feedback"
 
