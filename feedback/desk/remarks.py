@@ -21,7 +21,7 @@ from runs.pages.sign_in.views import keeping_words
 _DESK = "feedback/request.html"
 _FORM = "feedback/_remark_form.html"
 _CHANGE = "feedback/_change_form.html"
-_EDIT = "feedback/remark.html"
+_ALONE = "feedback/remark.html"
 
 
 @keeping_words
@@ -31,13 +31,13 @@ def remarks(request: PageRequest, request_id: str) -> HttpResponse:
     """GET: the field for a comment on lines; POST: the comment."""
     asked = _found(request, request_id)
     if request.method != "POST":
+        if not request.GET.get("line"):
+            return SeeOther(resolve_url("request", asked.request_id))  # where lines are chosen
         form = RemarkForm(initial={**request.GET.dict(), "kind": "must"})
-        return page(request, _FORM, {"asked": asked, "form": form})
+        return _field(request, asked, form)
     form = RemarkForm(request.POST)
     if not form.is_valid():
-        context = {"asked": asked, "form": form}
-        response = page(request, _FORM, context, status=422)
-        return retarget(response, "#remark-form")
+        return retarget(_field(request, asked, form, status=422), "#remark-form")
     added = review.remark(asked, request.user, form.place, **form.said)
     begun.forget(asked, request.user, [form.cleaned_data["begun"]])
     return _listed(request, asked, added)
@@ -59,8 +59,9 @@ def remark(request: PageRequest, request_id: str, pk: int) -> HttpResponse:
             "remark": found,
             "form": form,
             "address": request.path,
+            "fields": _CHANGE,
         }
-        response = page(request, _CHANGE if request.htmx else _EDIT, context, status=status)
+        response = page(request, _CHANGE if request.htmx else _ALONE, context, status=status)
         return retarget(response, ".remark-form")
     review.change(found, **form.said)
     begun.forget(asked, request.user, [form.cleaned_data["begun"]])
@@ -73,6 +74,18 @@ def remove(request: PageRequest, request_id: str, pk: int) -> HttpResponse:
     asked = _found(request, request_id)
     review.find(asked, request.user, pk).delete()
     return _listed(request, asked, None)
+
+
+def _field(
+    request: PageRequest, asked: FeedbackRequest, form: RemarkForm, status: int = 200
+) -> HttpResponse:
+    """Beside its lines for a script, which shows them; on a page of its own otherwise."""
+    context: dict[str, Any] = {"asked": asked, "form": form}
+    if request.htmx:
+        return page(request, _FORM, context, status=status)
+    place = {name: form[name].value() or "" for name in ("path", "revision", "quote")}
+    context |= {"remark": {**place, "lines": form.where}, "fields": _FORM}
+    return page(request, _ALONE, context, status=status)
 
 
 def _found(request: PageRequest, request_id: str) -> FeedbackRequest:

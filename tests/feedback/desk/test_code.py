@@ -327,6 +327,18 @@ def test_the_next_round_opens_on_what_was_commented_on(
     assert 'id="changes"' not in page(client, run, "tab=files")
 
 
+def test_without_scripts_the_page_of_a_comment_on_code_names_no_revision(
+    client: Client, run: Run
+) -> None:
+    comment(client, run)
+    address = f"/requests/{f.pending(run).request_id}/remarks/{ReviewComment.objects.get().pk}/"
+
+    shown = client.get(address).content.decode()
+
+    assert "<span>code changes</span>" in shown
+    assert "revision 0" not in shown
+
+
 # The way to them from the page of the run
 
 

@@ -160,6 +160,36 @@ def test_a_remark_that_says_nothing_is_refused(
     assert not ReviewComment.objects.exists()
 
 
+def test_without_scripts_an_empty_remark_is_refused_on_a_page_with_a_way_back(
+    site: Client, asked: FeedbackRequest
+) -> None:
+    sent = {**remark(), "kind": "suggestion", "replacement": "x" * 10001, "body": "Half a thought"}
+
+    empty = site.post(address(asked, "remarks/"), remark(body=" "))
+    long = site.post(address(asked, "remarks/"), sent)
+
+    for response, sentence in ((empty, "Write a comment."), (long, "at most 10000 characters")):
+        shown = text(response)
+        assert response.status_code == 422
+        assert "<title>Comment on line 3 · FABER</title>" in shown
+        assert sentence in shown
+        assert "<span>revision 1</span>" in shown
+        assert f'<a href="{address(asked)}">' in shown
+    assert "Half a thought" in text(long)
+    assert not ReviewComment.objects.exists()
+    again = re.findall(r'name="(path|line)" value="([^"]*)"', text(long))
+    assert ("path", "list.md") in again
+    assert ("line", "3") in again
+
+
+def test_a_comment_on_no_line_leads_back_to_the_request(
+    site: Client, asked: FeedbackRequest
+) -> None:
+    response = site.get(address(asked, "remarks/"))
+
+    assert (response.status_code, response["Location"]) == (303, address(asked))
+
+
 def test_somebody_elses_remark_is_not_there(site: Client, asked: FeedbackRequest) -> None:
     sven = users.create("sven", role=Role.REVIEWER)
     place = LinePlace(path="list.md", revision=1, line=3, end_line=3)
