@@ -81,6 +81,12 @@ def test_only_options_that_a_key_chooses_show_one(client: Client, batch: Batch) 
     assert "v12" in page
 
 
+def test_the_legend_says_that_a_key_goes_to_the_button(client: Client, batch: Batch) -> None:
+    b.asks(batch, "approval", "101")
+
+    assert "apply to similar s go to send ?" in text_of(client.get(address(batch)))
+
+
 @pytest.mark.parametrize(("more", "name"), [("", "comment-1"), ("", "card-2"), ("paste/", "text")])
 def test_a_session_that_ended_costs_no_words_of_a_batch(
     client: Client, batch: Batch, more: str, name: str
