@@ -73,13 +73,27 @@
   const isSignedOut = async () => (await fetch(location.href)).url.includes("/login/");
   window.Faber = { renewToken, isSignedOut };
 
-  // What could not be sent stays on the page; a form that has a place for it says so there.
-  const notSent = (element, why) => {
-    const told = new CustomEvent("unsent", { bubbles: true, cancelable: true, detail: why });
-    if (element.dispatchEvent(told)) say(`Not sent, ${why}.`);
+  const SIGNED_OUT = "you are signed out. Sign in in another tab; your text stays here";
+  const isPoll = (element) => element.matches('[hx-trigger^="every"]');
+
+  // What asks for news sends nothing of the reader's: it is not told as something that was not sent,
+  // and not at all where that is told already.
+  const noNews = (why) => {
+    if (document.querySelector(".unsent")) return;
+    const sentence = `${why[0].toUpperCase()}${why.slice(1)}.`;
+    say(why === SIGNED_OUT ? sentence : `${sentence} This page is not updating.`);
   };
 
-  const isPoll = (element) => element.matches('[hx-trigger^="every"]');
+  // What could not be sent stays on the page; a form that has a place for it says so there.
+  const notSent = (element, why) => {
+    if (isPoll(element)) {
+      noNews(why);
+      return;
+    }
+    const told = new CustomEvent("unsent", { bubbles: true, cancelable: true, detail: why });
+    if (element.dispatchEvent(told)) say(`Not sent, ${why}.`);
+    else toast.hidden = true;
+  };
 
   // Once more with a new token, once: pressing the same button again does the same as the person.
   const sendAgain = async (element, button) => {
@@ -98,8 +112,6 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.xhr.status !== 403) delete event.detail.elt.dataset.renewed;
   });
-
-  const SIGNED_OUT = "you are signed out. Sign in in another tab; your text stays here";
 
   // A whole page, such as the one for signing in, never replaces a part: what is typed stays.
   document.addEventListener("htmx:beforeSwap", async (event) => {
@@ -124,9 +136,7 @@
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, (event) => {
-      const why = navigator.onLine ? "the server is unreachable" : "you are offline";
-      if (!isPoll(event.detail.elt)) notSent(event.detail.elt, why);
-      else say(navigator.onLine ? "The server is unreachable. Retrying…" : "You are offline. Retrying…");
+      notSent(event.detail.elt, navigator.onLine ? "the server is unreachable" : "you are offline");
     });
   }
 

@@ -178,6 +178,40 @@ def test_an_answer_pressed_offline_says_so_and_is_sent_by_retry(
     )
 
 
+def test_what_was_not_sent_is_told_once_and_never_called_tried_again(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = opened(open_as, asked)
+    toast = page.locator("#toast")
+    page.context.set_offline(True)
+    expect(toast).to_have_text("You are offline. This page is not updating.")
+
+    press(page, "Approve")
+
+    expect(page.get_by_role("alert")).to_contain_text("Not sent, you are offline.")
+    expect(toast).to_be_hidden()
+    with page.expect_event("requestfailed"):  # the next question for news
+        pass
+    expect(toast).to_be_hidden()
+    page.context.set_offline(False)
+    page.context.clear_cookies()
+    press(page, "Retry")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent, you are signed out")
+    page.wait_for_timeout(3_500)  # as long as a question for news takes to come
+    expect(toast).to_be_hidden()
+
+
+def test_a_page_that_asks_for_news_signed_out_does_not_speak_of_sending(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = opened(open_as, asked)
+    Session.objects.all().delete()
+
+    expect(page.locator("#toast")).to_have_text(
+        "You are signed out. Sign in in another tab; your text stays here."
+    )
+
+
 def test_a_comment_is_begun_offline_and_added_when_the_network_is_back(
     open_as: OpenAs, asked: FeedbackRequest
 ) -> None:

@@ -174,7 +174,7 @@ def test_a_session_that_ends_does_not_cost_the_words(
 
     press(page, "Approve")
 
-    expect(page.locator("#toast")).to_contain_text("Not sent, you are signed out")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent, you are signed out")
     expect(page.get_by_label("Comment", exact=True)).to_have_value(WORDS)
     assert not FeedbackResponse.objects.exists()
 
