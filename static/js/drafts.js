@@ -355,7 +355,12 @@ window.Drafts = (() => {
     if (!place) return;
     const kept = JSON.parse(keeper.dataset.kept);
     for (const [name, value] of Object.entries(kept)) {
-      if (name.startsWith(BEGUN) && !mine.has(name)) mine.set(name, value);
+      const isBegun = name.startsWith(BEGUN);
+      if (isBegun && mine.has(name) && value !== text(name) && !known.get(name)?.includes(value)) {
+        takeIn(name, value); // from another tab, and brought with this part before it was looked for
+        continue;
+      }
+      if (isBegun && !mine.has(name)) mine.set(name, value);
       known.set(name, [value]);
     }
     for (const name of known.keys()) if (!(name in kept)) known.set(name, [""]);

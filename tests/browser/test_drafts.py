@@ -1,6 +1,7 @@
 """Nothing typed is lost: signed out, offline, in two tabs, with an old token, the site killed."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -408,6 +409,33 @@ def test_a_tab_that_did_not_hear_of_the_other_keeps_both_line_comments(
     expect(field).to_have_value("Written in tab one. More in tab one.")
     kept = sorted(json.loads(each)["body"] for each in Draft.objects.get().values.values())
     assert kept == ["Written in tab one. Added in tab two.", "Written in tab one. More in tab one."]
+
+
+def test_a_form_that_is_brought_anew_does_not_take_away_what_another_tab_wrote(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    one = opened(open_as, asked)
+    begin(one, 3, "Written in tab one.")
+    expect(one.locator("#draft")).to_have_text(SAVED)
+    two = one.context.new_page()
+    two.goto(path(asked))
+    two.get_by_role("button", name="Comment on line 3", exact=True).click()
+    unheard = re.compile("/draft/$")
+    one.route(
+        unheard, lambda route: route.abort() if route.request.method == "GET" else route.continue_()
+    )
+    two.get_by_role("textbox", name="Comment on line 3").press_sequentially(" Added in tab two.")
+    expect(two.locator("#draft")).to_have_text(SAVED)
+
+    press(one, "Request changes")
+    press(one, "Send without it")
+    expect(one.get_by_text("Say what should change")).to_be_visible()
+
+    whole = "Written in tab one. Added in tab two."
+    expect(one.get_by_role("textbox", name="Comment on line 3")).to_have_value(whole)
+    expect(one.locator("#draft")).to_have_text(re.compile("Draft saved|^$"))
+    (kept,) = Draft.objects.get().values.values()
+    assert json.loads(kept)["body"] == whole
 
 
 def test_a_tab_opened_later_has_what_the_other_could_not_save(
