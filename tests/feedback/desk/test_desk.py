@@ -174,7 +174,7 @@ def test_without_scripts_an_empty_remark_is_refused_on_a_page_with_a_way_back(
         assert "<title>Comment on line 3 · FABER</title>" in shown
         assert sentence in shown
         assert "<span>revision 1</span>" in shown
-        assert f'<a href="{address(asked)}">' in shown
+        assert f'<a href="{address(asked)}" dir="auto">' in shown
     assert "Half a thought" in text(long)
     assert not ReviewComment.objects.exists()
     again = re.findall(r'name="(path|line)" value="([^"]*)"', text(long))
