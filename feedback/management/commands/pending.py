@@ -37,7 +37,7 @@ class Command(FaberCommand):
             [_row(request) for request in requests],
             colour=self.in_colour,
             bends=("TITLE", "QUESTION"),
-            goes=("WORK", "PROJECT", "STEP", "TITLE", "QUESTION", "DUE"),
+            goes=("WORK", "PROJECT", "STEP", "TITLE", "QUESTION", "DUE", "AGE"),
         )
 
 

@@ -18,7 +18,7 @@ NEWEST = 20
 LOOK_SECONDS = 0.5
 COLUMNS = ("RUN", "STATUS", "DONE", "STEP", "TITLE", "AGE", "PROJECT", "WORK", "WORKFLOW")
 # On a narrow screen; what changes while it is watched goes last.
-GOES = ("WORKFLOW", "WORK", "PROJECT", "TITLE", "STEP", "DONE")
+GOES = ("WORKFLOW", "WORK", "PROJECT", "TITLE", "STEP", "DONE", "AGE")
 
 
 def _is_going_on(run: Run | None) -> bool:

@@ -54,6 +54,19 @@ def test_a_narrow_screen_lists_what_requests_are_about_whole(
     assert len(row) <= 80
 
 
+def test_the_narrowest_screen_lists_ids_and_types(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(pending.Command, "in_colour", True)
+    asked = f.pending(run)
+    type(asked).objects.filter(pk=asked.pk).update(type="error_resolution")
+
+    lines = [terminal_codes.bare(line) for line in faber("pending").lines]
+
+    assert lines == ["REQUEST             TYPE", f"{asked.request_id}  error_resolution"]
+
+
 def test_pending_is_request_json(run: Run) -> None:
     document = faber("pending", "--json").document
 
