@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from runs.domain.values.first_error import STREAMS
+from runs.domain.values.printed.first_error import STREAMS
 from runs.pages import framed, guide
 from runs.pages.lists import views as list_views
 from runs.pages.projects import views as project_views

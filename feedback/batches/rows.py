@@ -11,9 +11,9 @@ from runs.accounts import permissions
 from runs.domain.planning.batch import Stop
 from runs.domain.values.actors import Actor
 from runs.domain.values.background import Background, BackgroundSection
-from runs.domain.values.first_error import MOST_LINES, first_error
+from runs.domain.values.printed.first_error import MOST_LINES, first_error
+from runs.domain.values.printed.terminal_codes import bare
 from runs.domain.values.questions import Option
-from runs.domain.values.terminal_codes import bare
 from runs.models import Run
 
 SHOWN_ERRORS = 2

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from feedback.models import FeedbackRequest
 from runs.domain.values.background import Background
-from runs.domain.values.first_error import PrintedError
+from runs.domain.values.printed.first_error import PrintedError
 from runs.models import StepAttempt, StepOutput
 from runs.pages.run import failures
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from runs.domain.values.terminal_codes import COMMAND, LINE_END, UNSEEN
+from runs.domain.values.printed.terminal_codes import COMMAND, LINE_END, UNSEEN
 
 _STEPS = (0, 95, 135, 175, 215, 255)  # of the colours 16 to 231
 

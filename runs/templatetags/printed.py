@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from runs.domain.values.terminal_codes import bare
+from runs.domain.values.printed.terminal_codes import bare
 from runs.rendering import terminal_colours
 
 register = template.Library()

@@ -1,7 +1,7 @@
 """The first error in what a failed attempt printed."""
 
 from runs.domain.responses.results import ResultStatus
-from runs.domain.values.first_error import STREAMS, PrintedError, error_in
+from runs.domain.values.printed.first_error import STREAMS, PrintedError, error_in
 from runs.models import StepAttempt, StepOutput
 
 

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from runs.domain.responses import usage
 from runs.domain.values.errors import NotFound
-from runs.domain.values.first_error import STREAMS, PrintedError
+from runs.domain.values.printed.first_error import STREAMS, PrintedError
 from runs.models import Run, StepAttempt, StepOutput, live_output
 from runs.pages.run.failures import error_of
 from runs.rendering import terminal_colours

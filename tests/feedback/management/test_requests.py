@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from feedback.management.commands import pending
 from feedback.models import FeedbackResponse
-from runs.domain.values import terminal_codes
+from runs.domain.values.printed import terminal_codes
 from runs.models import Run
 from runs.terminal.identity import cli_actor
 from tests import brokers

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from runs.domain.values import terminal_codes
+from runs.domain.values.printed import terminal_codes
 from runs.management.commands import status
 from runs.models import Event, Run
 from runs.terminal import layout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runs.domain.values.terminal_codes import bare
+from runs.domain.values.printed.terminal_codes import bare
 from runs.rendering.terminal_colours import coloured, nearest
 
 SHEET = (Path(__file__).parents[3] / "static" / "css" / "ansi.css").read_text()

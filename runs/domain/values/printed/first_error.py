@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.domain.values.terminal_codes import bare
+from runs.domain.values.printed.terminal_codes import bare
 
 LONGEST_LINE = 500
 MOST_LINES = 8

@@ -1,6 +1,6 @@
 import pytest
 
-from runs.domain.values.first_error import MOST_LINES, error_in, first_error
+from runs.domain.values.printed.first_error import MOST_LINES, error_in, first_error
 
 PRINTED = {
     "pytest": """collected 2 items

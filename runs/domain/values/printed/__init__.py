@@ -1,0 +1,1 @@
+"""What programs print: their errors, and what steers a terminal."""
