@@ -87,7 +87,7 @@ def _take(name: Path, settle: Callable[[SpooledResult], None]) -> None:
             raise
         except ValidationError as error:
             logger.warning("a kept result cannot be read: %s (%s)", name, error.title)
-        except Exception:
+        except Exception:  # one that the database takes from nobody must not keep others waiting
             logger.exception("a kept result cannot be settled: %s", name)
         else:
             name.unlink(missing_ok=True)
