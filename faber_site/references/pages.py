@@ -1,12 +1,14 @@
 """Every reference by the name of its file."""
 
+import os
+
 import django
 
-from runs.isolation import inherited
+from runs.isolation.inherited import SETTINGS
 
 
 def references() -> dict[str, str]:
-    inherited.choose_settings()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
     django.setup()
     # Commands load models, so Django comes first.
     from faber_site.references import commands, events, settings, workflow_keys  # noqa: PLC0415

@@ -28,6 +28,7 @@ def asked(roles: None, tmp_path: Path) -> FeedbackRequest:
 
 
 def faults(page: Page | Frame, *, frames: bool = True) -> list[str]:
+    page.wait_for_load_state()  # before its style sheets are there, nothing has its colour
     found: dict[str, Any] = Axe().run(page, options={"iframes": frames, "preload": frames}).response
     return [
         f"{fault['id']}: {fault['help']} {[node['target'] for node in fault['nodes'][:3]]}"

@@ -32,7 +32,7 @@ PLACES = (
     "/waiting/",
     "/requests/REQUEST/",
     "/requests/REQUEST/held/",
-    "/requests/REQUEST/remarks/",
+    "/requests/REQUEST/remarks/?line=1",
     "/runs/",
     "/runs/?q=acme",
     "/runs/?status=completed",
