@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -150,20 +151,39 @@ class TurnCursor(base.SQLiteCursorWrapper):
     """Takes the turn for a transaction that writes, or for a single statement outside of one."""
 
     database: DatabaseWrapper
+    _returned: Iterator[Any] | None = None
 
     def execute(self, query: str, params: Any = None) -> Any:
+        self._returned = None
         turn = self.database.turn
         if turn is None or self.connection.in_transaction or not query.startswith(_WRITES):
             return super().execute(query, params)
         turn.take()
         try:
             done = super().execute(query, params)
+            if self.description and not self.connection.in_transaction:
+                # What a statement returns SQLite gives before it commits, at the last of it.
+                self._returned = iter(super().fetchall())
         except BaseException:
             turn.give()
             raise
         if not self.connection.in_transaction:
             self.database.end_turn()
         return done
+
+    def __next__(self) -> Any:
+        return super().__next__() if self._returned is None else next(self._returned)
+
+    def fetchone(self) -> Any:
+        return super().fetchone() if self._returned is None else next(self._returned, None)
+
+    def fetchmany(self, size: int | None = 1) -> list[Any]:
+        if self._returned is None:
+            return super().fetchmany(size)
+        return list(islice(self._returned, size))
+
+    def fetchall(self) -> list[Any]:
+        return super().fetchall() if self._returned is None else list(self._returned)
 
     def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
         if param_names is None:

@@ -67,6 +67,27 @@ def test_a_commit_waits_for_the_disk_after_its_turn(
     database.close()
 
 
+def test_what_a_statement_returns_is_on_the_disk(
+    file: Path, database: base.DatabaseWrapper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Path(f"{file}-wal")
+    flushed: list[int] = []
+    monkeypatch.setattr(base, "_to_disk", lambda each: flushed.append(os.fstat(each).st_size))
+    empty = log.stat().st_size
+    words = "INSERT INTO words VALUES ('one'), ('two'), ('three') RETURNING word"
+
+    with database.cursor() as cursor:
+        cursor.execute(words)
+        found = [cursor.fetchone(), *cursor.fetchmany(1), *cursor.fetchall(), cursor.fetchone()]
+        assert list(cursor.execute(words)) == [("one",), ("two",), ("three",)]
+        cursor.execute("SELECT count(*) FROM words")
+        assert cursor.fetchall() == [(6,)]
+
+    assert found == [("one",), ("two",), ("three",), None]
+    assert empty < flushed[0] < flushed[1] == log.stat().st_size
+    database.close()
+
+
 def test_what_commits_nothing_waits_for_no_disk(
     database: base.DatabaseWrapper, flushed: Flushed
 ) -> None:
