@@ -102,10 +102,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)
+        file = os.path.realpath(conn_params["database"])  # beside it SQLite has its own files
         if not self.is_in_memory_db():
-            self.turn = WriteTurn(conn_params["database"], conn_params.get("timeout", 5.0))
+            self.turn = WriteTurn(file, conn_params.get("timeout", 5.0))
         if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-            self._log = WriteAheadLog(conn_params["database"])
+            self._log = WriteAheadLog(file)
             connection.execute("PRAGMA synchronous=NORMAL")
         return connection
 

@@ -88,6 +88,22 @@ def test_what_a_statement_returns_is_on_the_disk(
     database.close()
 
 
+def test_a_file_behind_a_link_is_on_the_disk_too(
+    file: Path, database: base.DatabaseWrapper, flushed: Flushed, tmp_path: Path
+) -> None:
+    link = tmp_path / "elsewhere" / "linked.sqlite3"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    linked = connected(link)
+
+    write(linked)
+
+    assert flushed == [("some.sqlite3-wal", False)]
+    assert sorted(link.parent.iterdir()) == [link]
+    linked.close()
+    database.close()
+
+
 def test_what_commits_nothing_waits_for_no_disk(
     database: base.DatabaseWrapper, flushed: Flushed
 ) -> None:
