@@ -89,9 +89,10 @@ class WorkerSeat:
 
     def __init__(self, lane: Lane, bell: Bell, older: "Sequence[WorkerSeat]" = ()) -> None:
         self.lane = lane
-        self._older = older
         self.is_busy = RawValue(c_bool, False)
         self.may_leave = RawValue(c_bool, False)
+        # Not their seats: each of these holds those of workers that are gone by now.
+        self._older_are_busy = [seat.is_busy for seat in older]
         self._guard = os.getpid()
         self._bell = bell
         self._broker = WokenBroker(lane.value)
@@ -117,7 +118,7 @@ class WorkerSeat:
                 if job := _read(signed):
                     function = JobFunction(job["func"])
                     return {**job, "func": function, "cluster": self.lane.value, "ack_id": number}
-            if not all(seat.is_busy.value for seat in self._older):
+            if not all(is_busy.value for is_busy in self._older_are_busy):
                 time.sleep(COURTESY_SECONDS)
         self.close()
         return _STOP
@@ -217,6 +218,7 @@ class Guard:
     def _see_to_the_dead(self) -> None:
         for process in [each for each in self._pool if not each.is_alive()]:
             self._pool.remove(process)
+            process.seat.is_busy.value = True  # or newer ones let it go first for ever
             if process.exitcode:  # else it was one too many, and left
                 logger.warning("A worker ended with exit code %s.", process.exitcode)
                 self._add_worker(process.seat.lane)

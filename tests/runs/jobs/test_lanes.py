@@ -1,7 +1,9 @@
 """How many workers for steps there are: a few that wait, more as steps come, never too many."""
 
+import gc
 import os
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from types import SimpleNamespace
@@ -81,6 +83,60 @@ def test_the_oldest_leave_when_more_than_a_few_have_waited_for_a_while(
 
     assert guard.leaving() == [True, False, False, False]
     assert guard.leaving().count(False) - 1 == SPARE
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The processes of workers, which are only noted."""
+    made: list[Any] = []
+
+    def note(**_options: object) -> Any:
+        made.append(SimpleNamespace(start=lambda: None, is_alive=lambda: True, exitcode=0))
+        return made[-1]
+
+    monkeypatch.setattr(lanes._forking, "Process", note)
+    return made
+
+
+@pytest.fixture
+def left_by_one(forked: list[Any]) -> lanes.Guard:
+    """A guard of two workers, the older of which has left."""
+    guard = lanes.Guard(cast("Any", SimpleNamespace(be_of=lambda _lane: None)))
+    for _ in range(2):
+        guard._add_worker(Lane.STEPS)
+    forked[0].is_alive = lambda: False
+    guard._see_to_the_dead()
+    return guard
+
+
+def test_nobody_lets_a_worker_go_first_that_is_gone(
+    left_by_one: lanes.Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seat = left_by_one._pool[0].seat
+    did: list[str] = []
+
+    def look() -> None:
+        did.append("look")
+        seat.may_leave.value = len(did) > 1
+
+    monkeypatch.setattr(os, "getppid", os.getpid)
+    monkeypatch.setattr(seat._broker, "dequeue", look)
+    monkeypatch.setattr("runs.jobs.database.lanes.time.sleep", lambda _for: did.append("wait"))
+    seat.get()
+
+    assert did == ["look", "look"]
+
+
+def test_nothing_is_kept_of_a_worker_that_is_gone(
+    left_by_one: lanes.Guard, forked: list[Any]
+) -> None:
+    gone = weakref.ref(forked[0].seat)
+
+    forked.clear()
+    gc.collect()
+
+    assert left_by_one._pool
+    assert gone() is None
 
 
 def test_no_worker_shares_a_connection_with_its_guard(monkeypatch: pytest.MonkeyPatch) -> None:
