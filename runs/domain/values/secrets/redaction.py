@@ -75,7 +75,7 @@ _NO_SECRET = re.compile(
         |none|null|nil|true|false|undefined|required|optional
         |str|string|int|integer|float|bool|boolean|bytes|any|object|dict|list
         |os\.environ\b.*|process\.env\b.*|secrets\.\w+
-        |[a-z_]+(?:\.[a-z_]+)*\([^()]*\)?
+        |[a-z_]+(?:\.[a-z_]+)*\([a-z_.=]*+\)?
         |the|an?|this|that|its?|not?|no|is|was|are|be|been|must|should|can|cannot|may|will|does|did
         |use|using|set|get|add|make|keep|take|give|put|remove|rename|replace|move|change|check|see
         |by|from|in|on|to|for|with|without|of|at|as|and|or|but|if|when|where|which|who|whose
