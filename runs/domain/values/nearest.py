@@ -8,7 +8,7 @@ _ALIKE = 0.6  # of all letters of both words
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The first of those that are nearest, or nothing when none is near."""
-    alike = {name: likeness(word, name) for name in known}
+    alike = {name: likeness(word, name) for name in known if _may_be_alike(word, name)}
     near = [name for name, degree in alike.items() if degree >= _ALIKE]
     return max(near, key=alike.__getitem__, default="")
 
@@ -17,6 +17,12 @@ def likeness(one: str, other: str) -> float:
     """The part of both words that is left when what differs is taken away: 1 for equal ones."""
     letters = len(one) + len(other)
     return 1 - _mistakes(one.casefold(), other.casefold()) / letters if letters else 1.0
+
+
+def _may_be_alike(one: str, other: str) -> bool:
+    """By their lengths alone: to compare a whole document with a word would take minutes."""
+    shorter, longer = sorted(map(len, (one, other)))
+    return 2 * shorter >= _ALIKE * (shorter + longer)
 
 
 def _mistakes(one: str, other: str) -> int:

@@ -24,6 +24,11 @@ def test_where_no_word_is_near_none_is_meant(word: str) -> None:
     assert nearest(word, ["rita", "rene"]) == ""
 
 
+@pytest.mark.timeout(5)
+def test_a_text_that_is_no_word_is_not_compared_with_any() -> None:
+    assert nearest("rita" * 1_000_000, ["rita", "rene"]) == ""
+
+
 @pytest.mark.parametrize(
     ("one", "other", "degree"),
     [
