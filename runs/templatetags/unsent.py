@@ -28,4 +28,5 @@ def page_of_form(request: HttpRequest) -> str:
     if not url_has_allowed_host_and_scheme(came_from, allowed_hosts={request.get_host()}):
         return request.get_full_path()
     parts = urlsplit(came_from)
-    return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+    path = f"/{parts.path.lstrip('/')}"  # two slashes begin the address of another site
+    return parts._replace(scheme="", netloc="", path=path, fragment="").geturl()

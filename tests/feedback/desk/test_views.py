@@ -673,6 +673,12 @@ def test_the_way_back_from_a_refused_form_stays_on_the_site(asked: FeedbackReque
     assert f'href="/login/?next={address(asked)}"' in shown
     assert "elsewhere" not in shown
 
+    strict = Client(enforce_csrf_checks=True)
+    headers = {"Referer": "http://testserver//elsewhere.example/"}
+    shown = text(strict.post(address(asked), {"comment": WORDS}, headers=headers))
+
+    assert 'href="/elsewhere.example/"' in shown
+
 
 # Clarifications
 
