@@ -140,7 +140,7 @@ class Scrubber:
             scrubber._clean.clear()
 
 
-_BY_WHOM = "provided_by"  # we write it, and its `token` is a token's name
+_BY_WHOM, _TOKEN = "provided_by", "token"  # there it is a token's name, which we write
 
 
 def scrubbed(value: object, scrub: Scrubber, *, names: bool = True) -> object:
@@ -160,10 +160,11 @@ def _collect(value: object, name: str, texts: list[str], *, names: bool) -> None
         for key, inner in value.items():
             named = key if type(key) is str else str(key)
             texts.append(named)
+            told = "" if named == _TOKEN and name == _BY_WHOM else named
             if type(inner) is str:
-                texts.append(f"{named}: {inner}" if names and named else inner)
+                texts.append(f"{told}: {inner}" if names and told else inner)
             elif inner is not None and type(inner) is not int:
-                _collect(inner, named, texts, names=names and named != _BY_WHOM)
+                _collect(inner, told, texts, names=names)
     elif isinstance(value, list | tuple):
         for inner in value:
             _collect(inner, "", texts, names=names)
@@ -176,7 +177,9 @@ def _walk(value: object, name: str, scrub: Scrub, *, names: bool) -> object:
         return _scrub_named(value, name, scrub) if names else scrub(value)
     if isinstance(value, dict):
         return {
-            scrub(str(key)): _walk(inner, str(key), scrub, names=names and key != _BY_WHOM)
+            scrub(str(key)): _walk(
+                inner, "" if key == _TOKEN and name == _BY_WHOM else str(key), scrub, names=names
+            )
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):

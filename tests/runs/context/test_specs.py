@@ -114,6 +114,13 @@ def test_a_token_by_which_somebody_answered_goes_by_its_name() -> None:
     assert scrubbed(by_whom, Scrubber(redact)) == {**by_whom, "token": "[redacted]"}
 
 
+def test_nothing_else_beside_that_name_is_spared() -> None:
+    by_whom = {"provided_by": {"token": "laptop", "password": "hunter2", "more": {"token": "0a1b"}}}
+    clean = {"token": "laptop", "password": "[redacted]", "more": {"token": "[redacted]"}}
+
+    assert scrubbed(by_whom, Scrubber(redact)) == {"provided_by": clean}
+
+
 def test_a_text_that_had_nothing_to_scrub_is_not_looked_at_again() -> None:
     seen: list[str] = []
 
