@@ -337,8 +337,9 @@ def wait(
         timeout,
         has_news=lambda: replying.is_asked(name, caller) or long_poll.is_leaving(request),
     )
-    replying.deliver(name, caller)
-    long_poll.say_when_to_ask_again(request, response, had_seat=had_seat)
+    is_told = replying.deliver(name, caller)
+    if not is_told:  # else a client that asks again first would never look at it
+        long_poll.say_when_to_ask_again(request, response, had_seat=had_seat)
     return Status(
         200 if is_settled else 202,
         request_shape(find_request(request_id, seen_by=request.auth.actor)),

@@ -40,11 +40,11 @@ def is_asked(request_id: str, token: str) -> bool:
     return _unheard(request_id, token).exists()
 
 
-def deliver(request_id: str, token: str) -> None:
-    """The program is being told: it need not be woken for these again."""
+def deliver(request_id: str, token: str) -> bool:
+    """Whether the program is being told something: it need not be woken for that again."""
     unheard = _unheard(request_id, token)
-    if unheard.exists():  # a write that finds nothing would still take SQLite's only lock
-        unheard.update(delivered_at=clock.now())
+    # A write that finds nothing would still take SQLite's only lock.
+    return unheard.exists() and bool(unheard.update(delivered_at=clock.now()))
 
 
 def _unheard(request_id: str, token: str) -> QuerySet[Inquiry]:

@@ -9,6 +9,7 @@ from django_q.models import OrmQ
 from pytest_django import Settings
 
 from faber_site.monitoring.metrics import FromDatabase
+from feedback.api import long_poll
 from feedback.audit import costs, integrity
 from feedback.models import FeedbackRequest, Inquiry
 from feedback.requests.inquiries import answering
@@ -536,6 +537,19 @@ def test_a_program_hears_of_a_question_in_its_wait_and_replies() -> None:
     assert body_of(replied)["status"] == "pending"
     again = caller.post(f"{path}/questions/1/reply", {"answer": "9"})
     assert again.status_code == 409
+
+
+def test_a_program_hears_of_a_question_also_from_a_site_that_is_about_to_end() -> None:
+    asked, caller = asked_by_program()
+    path = f"/requests/{asked['request_id']}/wait?timeout=30"
+    caller.environ[long_poll.IS_ENDING] = lambda: True
+    ask(str(asked["request_id"]), "Which version?", actor=f.person())
+
+    heard, again = caller.get(path), caller.get(path)
+
+    assert [entry["status"] for entry in body_of(heard)["thread"]] == ["pending"]
+    assert "Retry-After" not in heard  # else it would be put off, and is not told again
+    assert "Retry-After" in again
 
 
 def test_only_the_program_that_is_asked_replies() -> None:
