@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from feedback.channels.markdown import answer_text
-from feedback.channels.markdown.speech import MOST_READ, SpeechLine, joined, listen, visible
+from feedback.channels.markdown.speech import (
+    MOST_READ,
+    UNSPOKEN,
+    SpeechLine,
+    joined,
+    listen,
+    visible,
+)
+from runs.domain.values import text as words
 from runs.domain.values.questions import KNOWN_OPTIONS, QUESTION_MARKS, Option
 
 
@@ -46,6 +54,7 @@ _NAME = "@faber"
 # Phones and word processors make one dash out of two.
 _RUN_FLAG = re.compile(r"(?<!\S)(?:--|[—–-])run(?:(?:\s+|=)(?P<id>\S+)|(?!\S))", re.IGNORECASE)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_./-]*", re.IGNORECASE)
+_CLOSING = re.compile(r"^[*_]+(?=\s|$)")  # of emphasis that began before
 _WORKFLOW_ID = re.compile(r"[a-z][a-z0-9_-]{0,99}")
 
 _NOTHING = "`@faber` needs a command."
@@ -68,7 +77,7 @@ def parse(body: str, options: Iterable[Option] = ()) -> Command | None:
         return None
     speech, offered = listen(body), tuple(options)
     calls = {
-        number: _call(rest, offered)
+        number: _call(rest, offered, line.source)
         for number, line in enumerate(speech.lines)
         if line.leads and (rest := _addressed(line.text)) is not None
     }
@@ -95,15 +104,15 @@ def _one(calls: dict[int, _Mention], lines: Sequence[SpeechLine]) -> Command:
     if unclear or len(set(commands)) > 1:
         return unclear[0] if unclear else _unclear(_TWO)
     command = commands[0]
+    beside = " ".join(call.rest for call in calls.values() if call.rest)
     # Below a bare resume stands what a mail program adds; the answer is above it.
-    is_bare = command.kind is CommandKind.RESUME and command.response is None
+    is_bare = command == replace(_RESUME, run=command.run) and not words.clean(beside)
     heard = lines[: max(calls)] if is_bare else lines
     others = {number: line for number, line in enumerate(heard) if number not in calls}
-    beside = " ".join(call.rest for call in calls.values() if call.rest)
     return replace(
         command,
         feedback=_in_order(others, min(calls), beside),
-        has_words=bool(beside)
+        has_words=bool(words.clean(beside))
         or any(line.source and not line.is_quoted for line in others.values()),
     )
 
@@ -118,7 +127,7 @@ def _in_order(others: dict[int, SpeechLine], call: int, beside: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _call(rest: str, options: Sequence[Option]) -> _Mention:
+def _call(rest: str, options: Sequence[Option], source: str) -> _Mention:
     flags = list(_RUN_FLAG.finditer(rest))
     ids = {flag["id"] or "" for flag in flags}
     run = ids.pop() if ids else None
@@ -130,7 +139,33 @@ def _call(rest: str, options: Sequence[Option]) -> _Mention:
         return call
     if call.command.kind is CommandKind.START and run:
         return _Mention(command=_unclear(_NEW_RUN))
-    return replace(call, command=replace(call.command, run=run))
+    command, line = replace(call.command, run=run), _without_flags(source, len(flags))
+    return replace(call, command=command, rest=_written(line, said, call.rest))
+
+
+def _without_flags(source: str, count: int) -> str:
+    """In doubt with them: what looks like one more may stand in code."""
+    is_sure = len(_RUN_FLAG.findall(source)) == count
+    return _RUN_FLAG.sub(" ", source) if is_sure else source
+
+
+def _written(source: str, said: str, rest: str) -> str:
+    """The rest of what is said as it was written, with the code, links and marks that are in it."""
+    if not rest:
+        return ""
+    said_before = _letters(said)[: -len(_letters(rest))]
+    at = source.find("@") + len(_NAME)
+    for letter in said_before:  # whatever marks stand in between
+        at = source.find(letter, at) + 1
+    return _CLOSING.sub("", source[at:]).strip().removesuffix(_opening_marks(source))
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+def _opening_marks(source: str) -> str:
+    return source[: len(source) - len(source.lstrip("*_"))][::-1]
 
 
 def _understood(said: str, options: Sequence[Option]) -> _Mention:
@@ -205,6 +240,8 @@ def _answer(said: str, options: Sequence[Option], *, anything: bool) -> _Mention
         name, rest = _name(opened, options), opened.rest
         others = [o for o in offered.values() if o.action != opened.options[0].action]
         reason = answer_text.doubts_beside(opened, others)
+    elif anything and UNSPOKEN in said:  # code names no option, but may be part of a text
+        return _Mention(command=_RESUME, rest=said)
     elif anything:
         return _Mention(command=replace(_RESUME, response=said))
     else:

@@ -110,11 +110,58 @@ def test_code_beside_a_command_stays_in_the_feedback_as_it_was_written() -> None
 
 
 @pytest.mark.parametrize(
+    ("body", "feedback"),
+    [
+        ("@faber request_changes: rename `foo` to `bar`", "rename `foo` to `bar`"),
+        ("@faber request_changes `a  b`", "`a  b`"),
+        ("@faber request_changes in __init__.py, please!", "in __init__.py, please!"),
+        ("@faber reject, see [the log](https://ci/1)", "see [the log](https://ci/1)"),
+        ("@faber approve <!-- @faber reject -->", "<!-- @faber reject -->"),
+        ("@faber request_changes like ![this](a.png)", "like ![this](a.png)"),
+        ("**@faber request_changes:** use `x`", "use `x`"),
+        ("**@faber request_changes: use `x`**", "use `x`"),
+        ("@Faber **Approve** `x`", "`x`"),
+        ("@faber --run 0b8f4f0e reject `x`", "`x`"),
+        ("@faber reject `faber status --run 1` fails", "`faber status --run 1` fails"),
+        ("@faber reject --run 0b8f4f0e `a --run 1` fails", "--run 0b8f4f0e `a --run 1` fails"),
+        ("@faber ask why `x`?", "why `x`?"),
+        ("@faber delegate rita look at `x`", "look at `x`"),
+    ],
+)
+def test_code_on_the_line_of_the_command_stays_as_it_was_written(body: str, feedback: str) -> None:
+    command = parse(body)
+
+    assert command
+    assert command.feedback == feedback
+
+
+@pytest.mark.parametrize(
+    ("body", "feedback"),
+    [
+        ("@faber resume use `postgres`", "use `postgres`"),
+        ("@faber resume use `a`:\nit is quick", "use `a`:\n\nit is quick"),
+        ("@faber resume `approve`", "`approve`"),
+        ("Use this.\n@faber resume <!-- x -->\nSent by mail", "Use this.\n\n<!-- x -->"),
+    ],
+)
+def test_an_answer_with_code_after_resume_is_a_text_and_names_no_option(
+    body: str, feedback: str
+) -> None:
+    command = parse(body)
+
+    assert command
+    assert (command.kind, command.response) == (CommandKind.RESUME, None)
+    assert command.feedback == feedback
+
+
+@pytest.mark.parametrize(
     ("body", "has_words"),
     [
         ("@faber request_changes", False),
         ("> the whole request\n\n@faber request_changes", False),
         ("<!-- note -->\n\n@faber request_changes", False),
+        ("@faber request_changes <!-- note -->", False),
+        ("@faber request_changes `x`", True),
         ("> the whole request\n\nShorter.\n\n@faber request_changes", True),
         ("```\nx = 1\n```\n\n@faber request_changes", True),
         ("@faber request_changes: shorter", True),
