@@ -1,7 +1,7 @@
 """Turns whatever goes wrong into the one shape that programs read."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -10,6 +10,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from runs.api.auth import Caller, TooManyCalls, Unauthorised
+from runs.api.reading import body_of
 from runs.chain import refusals
 from runs.domain.values.errors import FaberError, Invalid, NotFound, Problem, Refused
 from runs.pages.http import status_of
@@ -38,6 +39,19 @@ class Unexpected(FaberError):
     code = "unexpected"
 
 
+Json = dict[str, Any]
+
+# What a value must be that is of another type, by pydantic's name for the mistake.
+_KINDS = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
 _OWN = {Unauthorised: 401, TooManyCalls: 429, TooLarge: 413, MethodNotAllowed: 405, Unexpected: 500}
 
 
@@ -70,7 +84,7 @@ def _handled(request: HttpRequest, error: Any) -> HttpResponse:
             _note(request, error)
             return refusal(error)
         case ValidationError():
-            return refusal(Invalid([_problem(each) for each in error.errors]))
+            return refusal(Invalid(_problems(error.errors, _sent(request))))
         case HttpError():  # ninja raises it for a body that is no JSON, and for nothing else
             return refusal(Invalid([Problem("", "the body is not JSON")]))
         case Http404():
@@ -92,8 +106,50 @@ def _note(request: HttpRequest, error: FaberError) -> None:
         refusals.note(error, actor=caller.actor, what=what, **named)
 
 
-def _problem(each: dict[str, Any]) -> Problem:
-    location: Sequence[object] = each.get("loc", ())
+def _sent(request: HttpRequest) -> object:
+    return body_of(request) if request.method == "POST" else {}
+
+
+def _problems(errors: Sequence[Json], sent: object) -> list[Problem]:
+    """One for each place: what may be of several types is wrong once, not once for each."""
+    by_place: dict[str, list[Json]] = {}
+    for each in errors:
+        by_place.setdefault(".".join(_place(each, sent)), []).append(each)
+    return [
+        Problem(place, _message(found))
+        for place, found in by_place.items()
+        # What is wrong inside of it was the type that is meant.
+        if not (_kinds(found) and any(other.startswith(f"{place}.") for other in by_place))
+    ]
+
+
+def _place(each: Json, sent: object) -> Iterator[str]:
+    """As a path in what was sent; pydantic adds which of several types it tried."""
+    location: Sequence[Any] = each.get("loc", ())
     # It begins with where the value came from: `body`, then our name for it, or `query`.
-    inside = location[2:] if location[:1] == ("body",) else location[1:]
-    return Problem(".".join(map(str, inside)), str(each.get("msg", "")))
+    if location[:1] != ("body",):
+        yield from map(str, location[1:])
+        return
+    for index, part in enumerate(location[2:], start=3):
+        match sent:
+            case {} if part in sent:
+                sent = sent[part]
+            case [*_] if isinstance(part, int):
+                sent = sent[part]
+            case _ if each.get("type") != "missing" or index < len(location):
+                continue
+        yield str(part)
+
+
+def _message(found: Sequence[Json]) -> str:
+    if kinds := _kinds(found):
+        return f"must be {' or '.join(kinds)}"
+    # Of the type that it is; that it is no other says nothing.
+    own = [str(each.get("msg", "")) for each in found if not _kinds([each])]
+    return "; ".join(dict.fromkeys(own))
+
+
+def _kinds(found: Sequence[Json]) -> list[str]:
+    """The types it may be of, if that is all that is wrong."""
+    kinds = [_KINDS.get(each.get("type", ""), "") for each in found]
+    return kinds if all(kinds) else []

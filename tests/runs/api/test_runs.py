@@ -187,6 +187,30 @@ def test_every_problem_of_a_definition_is_told(operator: Program) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "problems"),
+    [
+        ({"workflow": 5}, {"workflow": "must be a string or an object"}),
+        (
+            {"workflow": "core", "work_id": 1.5, "inputs": {"a": [], "b": 1}},
+            {
+                "work_id": "must be a string or an integer",
+                "inputs.a": "must be a string or an integer or a number or true or false",
+            },
+        ),
+        ({"workflow": "core", "phases": ["build", 5]}, {"phases.1": "must be a string"}),
+        ([], {"": "must be an object"}),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_once_where_it_was_sent(
+    operator: Program, body: object, problems: dict[str, str]
+) -> None:
+    found = error_of(operator.post("/runs", body))["details"]["problems"]
+
+    assert {each["place"]: each["message"] for each in found} == problems
+    assert len(found) == len(problems)
+
+
+@pytest.mark.parametrize(
     ("body", "place"),
     [
         ({}, "workflow"),

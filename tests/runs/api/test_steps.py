@@ -519,6 +519,20 @@ def test_a_question_that_makes_no_sense_is_refused(
     assert run.attempts.get().status == "queued"
 
 
+def test_a_wrong_option_is_named_by_its_place_in_what_was_sent(laptop: Program, run: Run) -> None:
+    wrong = [5, {"value": 1}, {"action": "skip"}, "", {"value": "a", "vlaue": "b"}]
+
+    problems = error_of(ask(laptop, run, type="selection", options=wrong))["details"]["problems"]
+
+    assert [(each["place"], each["message"]) for each in problems] == [
+        ("options.0", "must be an object or a string"),
+        ("options.1.value", "must be a string"),
+        ("options.2.value", "Field required"),
+        ("options.3", "String should have at least 1 character"),
+        ("options.4.vlaue", "Extra inputs are not permitted"),
+    ]
+
+
 def test_an_agent_cannot_make_a_project_by_asking(laptop: Program) -> None:
     body = {"type": "confirmation", "prompt": "Delete it?", "project": "Other/Private"}
 
