@@ -341,8 +341,11 @@ class NextDecision(BaseModel):
     briefing: dict[str, Any] | None = None
 
 
+OptionName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
+
+
 class OptionSent(Sent):
-    value: Annotated[str, Field(min_length=1, max_length=100)]
+    value: OptionName
     action: Literal["continue", "revise", "retry", "skip", "abort", "answer"] | None = None
     description: Annotated[str, Field(max_length=500)] = ""
 
@@ -350,7 +353,7 @@ class OptionSent(Sent):
 class AskPeople(Sent):
     type: FeedbackType
     prompt: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
-    options: list[OptionSent | Annotated[str, Field(min_length=1, max_length=100)]] = []
+    options: list[OptionSent | OptionName] = []
     context: dict[str, JsonValue] = {}
     artifact: FileSent | None = None
     callback_url: Annotated[str, Field(max_length=2000)] = Field(

@@ -11,6 +11,7 @@ from runs.domain.values.forms.filling import Filled, fill
 from runs.domain.values.forms.questions import FormQuestion, is_typed
 from runs.domain.values.forms.texts import as_text, read_text
 from runs.domain.values.moments.timing import WHENEVER, Timing
+from runs.domain.values.text import visible
 
 
 class FeedbackType(StrEnum):
@@ -280,8 +281,9 @@ def resolve(
         return _free_text(offered, answer, form)
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     word = _normalise(text)
-    for way in (_by_value, _by_number, _by_alias, _by_prefix):
-        found = way(offered, word)
+    exactly = [option for option in offered if option.value == text]
+    ways = (_by_value, _by_number, _by_alias, _by_prefix)
+    for found in (exactly, *(way(offered, word) for way in ways)):
         if len(found) == 1:
             option = found[0]
             return Choice(
@@ -347,11 +349,13 @@ def _by_alias(options: tuple[Option, ...], word: str) -> list[Option]:
 def _by_prefix(options: tuple[Option, ...], word: str) -> list[Option]:
     if len(word) < 3:
         return []
-    return [option for option in options if _normalise(option.value).startswith(word)]
+    begun = [option for option in options if _normalise(option.value).startswith(word)]
+    # "reject" is no short form of "rejected" where that makes the run go on.
+    return [option for option in begun if known_action(word) in (None, option.action)]
 
 
 def _normalise(text: str) -> str:
-    bare = text.strip().casefold().strip("\"'`“”‘’.,;:!*_ \t")
+    bare = visible(text).strip().casefold().strip("\"'`“”‘’.,;:!*_ \t")
     return re.sub(r"[\s_-]+", "_", bare)
 
 

@@ -503,6 +503,8 @@ def test_nobody_asks_for_a_run_that_our_worker_executes_or_that_has_ended(
         ({"type": "clarification", "options": ["a"]}, "options"),
         ({"type": "approval", "options": ["odd"]}, "options"),
         ({"type": "selection", "options": ["a", "a"]}, "options"),
+        ({"type": "selection", "options": ["a", "  "]}, "options"),
+        ({"type": "selection", "options": [{"value": "\n"}]}, "options"),
         ({"type": "selection", "options": [{"value": "a", "action": "odd"}]}, "options"),
         ({"type": "odd"}, "type"),
         ({"prompt": "  "}, "prompt"),

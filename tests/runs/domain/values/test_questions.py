@@ -80,6 +80,32 @@ def test_a_prefix_that_fits_two_options_is_refused() -> None:
         resolve(FeedbackType.SELECTION, options, "post")
 
 
+def test_a_no_is_no_short_form_of_an_option_that_goes_on() -> None:
+    selection = FeedbackType.SELECTION
+    options = (
+        make_option(selection, "rejected", action=Action.CONTINUE),
+        make_option(selection, "retry_all", action=Action.RETRY),
+    )
+
+    assert resolve(selection, options, "retry").response == "retry_all"
+    assert resolve(selection, options, "reje").response == "rejected"
+    with pytest.raises(InvalidAnswer):
+        resolve(selection, options, "reject")
+
+
+def test_of_options_that_differ_in_case_alone_each_can_be_chosen() -> None:
+    options = tuple(make_option(FeedbackType.SELECTION, name) for name in ("a", "A", "!", "*"))
+
+    for option in options:
+        assert resolve(FeedbackType.SELECTION, options, option.value).response == option.value
+
+
+@pytest.mark.parametrize("name", ["r\u200beject", "\u202ereject", "reject\u2060"])
+def test_a_name_that_people_read_as_ours_keeps_its_action(name: str) -> None:
+    with pytest.raises(ValueError, match="always means abort"):
+        make_option(FeedbackType.SELECTION, name, action=Action.CONTINUE)
+
+
 def test_an_alias_counts_only_where_its_option_is_offered() -> None:
     approval = options_of(FeedbackType.APPROVAL)
 
