@@ -241,6 +241,12 @@ class ItemSent(Sent):
     body: str = ""
 
     @model_validator(mode="after")
+    def names_lines_in_order(self) -> Self:
+        if self.end_line is not None and not 1 <= (self.line or 0) <= self.end_line:
+            raise ValueError("end_line belongs to a line that is not below it")
+        return self
+
+    @model_validator(mode="after")
     def says_something(self) -> Self:
         if (self.kind == "suggestion") != (self.replacement is not None):
             raise ValueError(

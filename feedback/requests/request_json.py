@@ -128,7 +128,7 @@ def _request_shape(
         "request_id": request.request_id,
         "run_id": request.run.run_id,
         "title": request.title,
-        "work_id": request.run.work_id,
+        "work_id": request.run.work_id or None,
         "type": request.type,
         "status": request.status,
         "round": request.round,

@@ -92,6 +92,7 @@ def test_a_question_that_belongs_to_no_run_names_its_run(agent: Program) -> None
     assert document["title"] == "Drop orders_old?"
     assert body_of(agent.get(f"/runs/{document['run_id']}"))["title"] == "Drop orders_old?"
     assert with_plan["title"] == "Rename the tables"
+    assert document["work_id"] is None
 
 
 def test_a_selection_of_a_program_is_titled_by_its_question(agent: Program) -> None:
@@ -221,6 +222,19 @@ def test_an_answer_to_what_has_changed_is_stale(reviewer: Program, request_id: s
 
     assert (old.status_code, error_of(old)["code"]) == (409, "stale")
     assert reviewer.post(path, {"response": "approve", "seal": seal}).status_code == 200
+
+
+@pytest.mark.parametrize("lines", [{"line": 3, "end_line": 1}, {"end_line": 2}])
+def test_a_line_comment_whose_lines_run_backwards_is_refused_with_its_place(
+    reviewer: Program, request_id: str, lines: dict[str, int]
+) -> None:
+    body = {"response": "approve", "items": [{"path": "spec.md", "body": "x", **lines}]}
+
+    response = reviewer.post(f"/requests/{request_id}/answer", body)
+
+    assert response.status_code == 422
+    assert error_of(response)["details"]["problems"][0]["place"] == "items.0"
+    assert FeedbackResponse.objects.count() == 0
 
 
 @pytest.mark.parametrize("body", [{"response": "maybe"}, {"response": "request_changes"}])
