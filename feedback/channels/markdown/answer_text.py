@@ -45,6 +45,8 @@ _CONDITIONAL = re.compile(
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|nor|no longer|dont|doesnt|wont|cant|\w+n't)\b", re.IGNORECASE
 )
+# "I approve nothing", but not "approve, nothing to add".
+_NONE_OF_IT = re.compile(r"(?:of\s+)?(?:no|none|nothing|neither|nobody)\b", re.IGNORECASE)
 _TAKES_BACK = re.compile(
     r"\W*(?:(?:but|and|however|though)\b\W*)?"
     r"(?:only|if|unless|provided|assuming|as long as|wait|hold)\b",
@@ -205,7 +207,8 @@ def doubts_beside(opened: Opening, others: Sequence[Option]) -> str:
         return QUESTION.format(_short(opened.said + opened.rest))
     rest = "" if opened.said[-1] in ".!" else _SENTENCE_END.split(opened.rest, maxsplit=1)[0]
     if any(option.action not in _EXPLAINED for option in opened.options):
-        return doubts(rest, others)
+        is_none = not opened.stops and _NONE_OF_IT.match(rest)
+        return doubts(rest, others, negated=True if is_none else None)
     # What refuses is followed by its reasons, and those are full of "not" and "if".
     if opened.stops_hard or not rest:
         return ""
