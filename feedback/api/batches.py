@@ -30,6 +30,12 @@ class StartBatch(StartRun):
     concurrency: Annotated[int, Field(strict=True, ge=1, le=1000)] = batches.AT_ONCE
     issue: WorkId = Field("", description="Issue to report the whole batch on.")
 
+    @model_validator(mode="after")
+    def _many(self) -> "StartBatch":
+        if self.work_id:
+            raise ValueError("send work_ids, not work_id")
+        return self
+
 
 class OneAnswer(Sent):
     response: str
@@ -88,7 +94,8 @@ def _started(request: ApiRequest, body: StartBatch) -> Batch:
     except starting.NoSuchProject:
         raise
     except NotFound as error:
-        raise Invalid([Problem("workflow", str(error))]) from error
+        unknown = Invalid([Problem("workflow", str(error))])
+        raise starting.all_that_is_wrong(unknown, wanted.wish) from error
     tell(batch.pk)
     return batch
 

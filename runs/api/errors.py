@@ -145,7 +145,8 @@ def _message(found: Sequence[Json]) -> str:
     if kinds := _kinds(found):
         return f"must be {' or '.join(kinds)}"
     # Of the type that it is; that it is no other says nothing.
-    own = [str(each.get("msg", "")) for each in found if not _kinds([each])]
+    messages = [str(each.get("msg", "")) for each in found if not _kinds([each])]
+    own = [each.removeprefix("Value error, ") for each in messages]  # which is pydantic's
     return "; ".join(dict.fromkeys(own))
 
 

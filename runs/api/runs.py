@@ -73,7 +73,8 @@ def _started(request: ApiRequest, body: StartRun) -> Run:
     except starting.NoSuchProject:
         raise
     except NotFound as error:
-        raise Invalid([Problem("workflow", str(error))]) from error
+        unknown = Invalid([Problem("workflow", str(error))])
+        raise starting.all_that_is_wrong(unknown, wish) from error
 
 
 @router.get(

@@ -76,12 +76,20 @@ def _wishes(wanted: BatchWish) -> list[Wish]:
         raise Invalid([Problem("targets", "give several work ids or several targets, not both")])
     if ids:
         rules.check_distinct(ids)
-        for work_id in ids:
-            check_work_id(work_id)
+        if wrong := [problem for work_id in ids for problem in _wrong(work_id)]:
+            raise Invalid(wrong)
         target = targets[0] if targets else wanted.wish.target
         return [replace(wanted.wish, work_id=work_id, target=target) for work_id in ids]
     rules.check_distinct(targets, "targets" if targets else "work_ids")
     return [replace(wanted.wish, target=target) for target in targets]
+
+
+def _wrong(work_id: str) -> list[Problem]:
+    try:
+        check_work_id(work_id)
+    except Invalid as error:
+        return [Problem("work_ids", each.message) for each in error.problems]
+    return []
 
 
 def _orders(wishes: Sequence[Wish], actor: Actor) -> list[engine.Start]:

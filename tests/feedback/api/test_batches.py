@@ -38,6 +38,22 @@ def test_a_work_id_that_would_be_an_option_starts_no_batch(operator: Program) ->
     assert not Run.objects.exists()
 
 
+def test_every_problem_of_a_batch_is_told(operator: Program) -> None:
+    several = operator.post("/batches", {"workflow": WORKFLOW, "work_ids": ["1", "-2", "b c"]})
+    unknown = operator.post(
+        "/batches", {"workflow": "nothing-like-it", "work_ids": ["1"], "autonomy": "wild"}
+    )
+    one = operator.post("/batches", {"workflow": WORKFLOW, "work_ids": ["1"], "work_id": "2"})
+
+    places = [
+        [problem["place"] for problem in error_of(response)["details"]["problems"]]
+        for response in (several, unknown)
+    ]
+    assert places == [["work_ids", "work_ids"], ["workflow", "autonomy"]]
+    assert error_of(one)["message"] == "send work_ids, not work_id"
+    assert not Run.objects.exists()
+
+
 def test_a_batch_is_started_and_tells_how_it_stands(operator: Program) -> None:
     response = start(operator, "124", "125")
 

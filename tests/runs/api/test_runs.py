@@ -172,6 +172,14 @@ def test_a_run_from_before_with_a_wrong_work_id_is_not_run_again(operator: Progr
     assert Run.objects.count() == 1
 
 
+def test_what_else_is_wrong_is_told_beside_an_unknown_workflow(operator: Program) -> None:
+    body = {"workflow": "nothing-like-it", "work_id": "a b", "autonomy": "wild", "phases": ["odd"]}
+
+    problems = error_of(operator.post("/runs", body))["details"]["problems"]
+
+    assert [each["place"] for each in problems] == ["workflow", "autonomy", "work_id", "phases"]
+
+
 def test_every_problem_of_a_definition_is_told(operator: Program) -> None:
     wrong = f.workflow({"build": [f.step("a", nme="x"), f.step("b", requires_aproval=True)]})
 
