@@ -274,8 +274,8 @@ def override(
 def withdraw(
     request: ApiRequest,
     request_id: str,
-    body: WithdrawRequest,
     idempotency_key: IdempotencyHeader,
+    body: WithdrawRequest = WithdrawRequest(),  # noqa: B008
 ) -> Status[Json]:
     """For the token that asked it: `next` hands the step out again, a run made for the question
     ends."""

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, ValidationError
 
 from feedback.api import inquiries, requests
-from feedback.api.schemas import ReplyToQuestion, WithdrawRequest
+from feedback.api.schemas import ReplyToQuestion
 from feedback.mcp.site import Json, WaitResult
 from runs.api import paging, runs, steps
 from runs.api.auth import ApiRequest, Caller
@@ -84,7 +84,7 @@ class Here:
 
     @_noting
     def withdraw(self, request_id: str) -> Json:
-        return requests.withdraw(self._request, _plain(request_id), WithdrawRequest(), "").value
+        return requests.withdraw(self._request, _plain(request_id), "").value
 
     @_noting
     def next_step(self, run_id: str) -> Json:

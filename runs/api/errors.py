@@ -145,9 +145,15 @@ def _message(found: Sequence[Json]) -> str:
     if kinds := _kinds(found):
         return f"must be {' or '.join(kinds)}"
     # Of the type that it is; that it is no other says nothing.
-    messages = [str(each.get("msg", "")) for each in found if not _kinds([each])]
-    own = [each.removeprefix("Value error, ") for each in messages]  # which is pydantic's
-    return "; ".join(dict.fromkeys(own))
+    return "; ".join(dict.fromkeys(_told(each) for each in found if not _kinds([each])))
+
+
+def _told(each: Json) -> str:
+    if each.get("type") == "missing" and each.get("loc") == ("body", "body"):
+        return "a JSON object is required"
+    if each.get("ctx", {}).get("pattern") == r"\S":
+        return "must not be empty"
+    return str(each.get("msg", "")).removeprefix("Value error, ")  # which is pydantic's
 
 
 def _kinds(found: Sequence[Json]) -> list[str]:

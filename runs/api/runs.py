@@ -216,7 +216,11 @@ def resume_run(request: ApiRequest, run_id: str) -> Json:
     operation_id="rerunRun",
     summary="Rerun on the current workflow",
 )
-def rerun_run(request: ApiRequest, run_id: str, body: RerunRun) -> Status[Json]:
+def rerun_run(
+    request: ApiRequest,
+    run_id: str,
+    body: RerunRun = RerunRun(),  # noqa: B008
+) -> Status[Json]:
     run = find_run(run_id, seen_by=request.auth.actor)
     try:
         again, _ = starting.rerun(

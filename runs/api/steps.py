@@ -21,7 +21,7 @@ router = Router(tags=["remote steps"])
     operation_id="nextStep",
     summary="Lease the next remote step",
 )
-def next_step(request: ApiRequest, run_id: str, body: NextStep) -> Json:
+def next_step(request: ApiRequest, run_id: str, body: NextStep = NextStep()) -> Json:  # noqa: B008
     """`execute` with a lease and a briefing, `wait` while others act, or `done`."""
     return remote.take(_acting(request, run_id), request.auth.token.name, body.lease_seconds)
 

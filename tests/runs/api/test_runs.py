@@ -249,6 +249,24 @@ def test_a_body_that_is_no_json_is_refused(operator: Program, raw: str) -> None:
     assert operator.post("/runs", raw.encode("latin-1")).status_code == 422
 
 
+def test_a_call_that_needs_nothing_needs_no_body(operator: Program) -> None:
+    agent = program(Scope.AGENT, name="laptop")
+    remote = f.workflow({"build": [{"id": "one", "remote": True}]})
+    run_id = body_of(operator.post("/runs", {"workflow": remote}))["run_id"]
+    asked = body_of(agent.post("/requests", {"type": "approval", "prompt": "Fine?"}))
+
+    assert body_of(agent.post(f"/runs/{run_id}/next", b""))["action"] == "execute"
+    assert agent.post(f"/requests/{asked['request_id']}/withdraw", b"").status_code == 200
+    assert operator.post(f"/runs/{run_id}/rerun", b"").status_code == 201
+
+
+def test_a_call_without_the_body_it_needs_says_so(operator: Program) -> None:
+    response = operator.post("/runs", b"")
+
+    assert response.status_code == 422
+    assert error_of(response)["message"] == "a JSON object is required"
+
+
 def test_a_body_that_is_too_large_is_refused(operator: Program) -> None:
     response = operator.post("/runs", {"workflow": "x" * 3_000_000})
 
