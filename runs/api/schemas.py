@@ -3,7 +3,15 @@
 from base64 import b64decode
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.questions import FeedbackType
@@ -19,6 +27,18 @@ class Sent(BaseModel):
     """What a program sends; a key nobody knows is refused, as it is most often a typing error."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_nothing(cls, sent: Any) -> Any:
+        """What may be left out may be null, as in what programs get from here."""
+        if not isinstance(sent, dict):
+            return sent
+        fields = cls.model_fields.items()
+        optional = {each.alias or name for name, each in fields if not each.is_required()}
+        return {
+            key: value for key, value in sent.items() if not (value is None and key in optional)
+        }
 
 
 class ProblemJson(BaseModel):

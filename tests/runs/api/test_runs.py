@@ -72,6 +72,18 @@ def test_a_known_workflow_is_started_by_its_id(reviewer: Program) -> None:
     assert run.inputs == {"n": "3"}
 
 
+def test_what_may_be_left_out_may_be_null(operator: Program) -> None:
+    """As a run's own document has it."""
+    first = body_of(operator.post("/runs", {"workflow": "core", "work_id": None, "inputs": None}))
+    again = operator.post(f"/runs/{first['run_id']}/rerun", {"autonomy": None, "from": None})
+
+    assert first["work_id"] is None
+    assert again.status_code == 201
+    refused = operator.post("/runs", {"workflow": None, "wrok_id": None})
+    problems = error_of(refused)["details"]["problems"]
+    assert {problem["place"] for problem in problems} == {"workflow", "wrok_id"}
+
+
 def test_a_start_warns_of_an_agent_that_is_not_installed_here(
     operator: Program, settings: Settings
 ) -> None:
