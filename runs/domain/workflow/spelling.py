@@ -52,7 +52,9 @@ def _unknown_in(text: str) -> Iterator[str]:
 
 def _texts(step: Step) -> Iterator[_Text]:
     yield from (_Text(at, text) for at, text in _inside({"arguments": step.arguments}))
-    yield _Text("run", " ".join(step.argv), is_free=True)
+    # As it was written: what cannot be split into words is refused, and still looked through.
+    run = step.run if isinstance(step.run, str) else " ".join(step.run or ())
+    yield _Text("run", run, is_free=True)
     yield _Text("prompt", step.prompt or "", is_free=True)
     yield _Text("artifact", step.artifact or "")
     yield _Text("question", step.question or "")

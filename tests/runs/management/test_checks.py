@@ -99,6 +99,20 @@ def test_what_breaks_a_rule_leaves_the_warnings_of_the_plan_to_be_told(tmp_path:
     ]
 
 
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_a_command_whose_quotes_do_not_match_is_told_at_its_place(
+    tmp_path: Path, command: str
+) -> None:
+    broken = f.workflow({"build": [{"id": "go", "run": "echo 'one"}]})
+
+    answer = faber(command, put(tmp_path, broken))
+
+    assert answer.code == 2
+    place = "phases.build.steps[0].run"
+    told = f"{place}: cannot be split into words: no closing quotation"
+    assert told in (answer.out + answer.err).splitlines()
+
+
 @pytest.mark.parametrize("content", ["{", "", "[1, 2", '"text"', "\x00"])
 def test_a_file_that_is_no_workflow_is_invalid(tmp_path: Path, content: str) -> None:
     answer = faber("validate", put(tmp_path, content), "--json")
