@@ -309,7 +309,7 @@ def _decided(told: EventType, response: str, actor: Actor) -> str:
 def passed(
     item: planner.Passed, plan: Plan, *, retries: int, executed: Executed | None
 ) -> Entry | None:
-    """What lies between two moves; a hook that is done has told so itself."""
+    """What lies between two moves; a hook is no step: it told of its execution itself."""
     match item:
         case planner.PhaseEntered(phase):
             return _phase_started(plan, phase, retries)
@@ -317,11 +317,13 @@ def passed(
             return Entry(type=EventType.PHASE_COMPLETE, phase=phase, status="completed")
         case planner.PhaseSkipped(phase, reason):
             return _skipped(EventType.PHASE_SKIP, phase, "", reason)
+        case planner.StepSkipped(unit) | planner.StepCompleted(unit) if unit.is_hook:
+            return None
         case planner.StepSkipped(unit, reason):
             skipped = _skipped(EventType.STEP_SKIP, unit.phase, unit.step.id, reason)
             return replace(skipped, message=SKIPPED) if reason == planner.BY_A_PERSON else skipped
         case planner.StepCompleted(unit):
-            return None if unit.is_hook else _step_completed(unit, executed)
+            return _step_completed(unit, executed)
         case planner.LoopEntered(number, most):
             metadata = {"retry_number": number, "max_retries": most}
             return Entry(type=EventType.RETRY_LOOP_ENTER, phase=Phase.EVALUATE, metadata=metadata)

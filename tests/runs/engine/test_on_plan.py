@@ -221,6 +221,18 @@ def test_a_liar_in_evaluate_goes_round_as_a_failure_and_then_a_person_is_asked()
     assert conformance.verdict_of(run).conforms
 
 
+def test_a_failed_hook_that_somebody_skips_is_no_step_beside_the_plan(tmp_path: Path) -> None:
+    missing = [{"type": "script", "name": "look", "path": "./missing.sh"}]
+    hooks = {"pre_build": missing, "post_build": missing}
+    run = f.started(f.workflow({"build": [f.step("one")]}, hooks=hooks), tmp_path)
+
+    run = f.answered(f.answered(run, "skip"), "skip")
+
+    assert run.status == "completed"
+    assert conformance.verdict_of(run).conforms
+    assert "step_skip" not in f.told(run)
+
+
 # What the history says, against what was executed
 
 
