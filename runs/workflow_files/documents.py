@@ -19,9 +19,18 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 def read_document(path: Path) -> object:
     """What the file says; raises NotFound, or Invalid with places as line:column."""
-    text = _text(path)
+    return _parsed(_text(path), is_json=path.suffix == ".json")
+
+
+def parse_document(content: bytes) -> object:
+    """The same of what has no name: an object in braces is JSON, all else YAML."""
+    text = _checked(content)
+    return _parsed(text, is_json=text.lstrip().startswith("{"))
+
+
+def _parsed(text: str, *, is_json: bool) -> object:
     try:
-        return _from_json(text) if path.suffix == ".json" else _from_yaml(text)
+        return _from_json(text) if is_json else _from_yaml(text)
     except RecursionError:
         raise Invalid([Problem("", "the file is nested too deeply")]) from None
 
@@ -34,6 +43,10 @@ def _text(path: Path) -> str:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise NotFound(f"{path} can't be read: {error.strerror}.") from error
+    return _checked(content)
+
+
+def _checked(content: bytes) -> str:
     if len(content) > MAX_BYTES:
         raise Invalid([Problem("", "the file is larger than 1 MB")])
     try:

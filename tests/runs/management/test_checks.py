@@ -1,10 +1,12 @@
 """The commands that look at what somebody wrote: workflows, responses, markdown."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from django.core.management import CommandError
 from pytest_django.fixtures import Settings
 
@@ -111,6 +113,25 @@ def test_a_command_whose_quotes_do_not_match_is_told_at_its_place(
     place = "phases.build.steps[0].run"
     told = f"{place}: cannot be split into words: no closing quotation"
     assert told in (answer.out + answer.err).splitlines()
+
+
+@pytest.mark.parametrize("written", [json.dumps, yaml.safe_dump])
+def test_a_workflow_may_come_through_standard_input(written: Callable[[object], str]) -> None:
+    good = f.workflow({"build": [f.step("one")]}, extends="core")
+    broken = f.workflow({"build": [f.step("one", requires_aproval=True)]})
+
+    assert faber("validate", "-", stdin=written(good)).code == 0
+    answer = faber("validate", "-", "--json", stdin=written(broken))
+
+    assert answer.code == 2
+    assert [error["place"] for error in answer.document["errors"]] == [
+        "phases.build.steps[0].requires_aproval"
+    ]
+
+
+@pytest.mark.parametrize("content", ["{", "", "[1, 2", '"text"', "\x00"])
+def test_nothing_else_that_comes_through_it_is_a_workflow(content: str) -> None:
+    assert faber("validate", "-", stdin=content).code == 2
 
 
 @pytest.mark.parametrize("content", ["{", "", "[1, 2", '"text"', "\x00"])
