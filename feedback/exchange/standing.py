@@ -57,7 +57,7 @@ def retell(
     _check_requests(state, events, notes)
     named = plan_of_names(state, metadata, events, is_executed_here=is_executed_here)
     plan = metadata.plan or (known_plan if known_plan and covers(known_plan, named) else named)
-    position = _position(state, plan, notes)
+    position = _position(state, plan, events, notes)
     notes.warnings += disagreements(state, plan, events)
     story = Story(
         plan,
@@ -120,7 +120,7 @@ def _place(event: EventFound) -> str:
     return f"events/{file_name(event.event_id, event.type)}"
 
 
-def _position(state: StateDocument, plan: Plan, notes: Notes) -> int:
+def _position(state: StateDocument, plan: Plan, events: Sequence[EventFound], notes: Notes) -> int:
     if state.point is None:
         return 0 if state.status is RunStatus.PENDING else _start_of(state.current_phase, plan)
     at = index_of(plan, state.point)
@@ -128,7 +128,10 @@ def _position(state: StateDocument, plan: Plan, notes: Notes) -> int:
         where = f"{state.point.phase}:{state.point.step}"
         notes.refuse("state.json: current_step", f"the plan has no step {where}")
         return len(plan.units)
-    return at
+    start, entered = _start_of(state.point.phase, plan), entered_phase(events)
+    # Before a phase a run names its first step, and stands before the hooks of that too.
+    stands_before = plan.unit_at(start, entered=entered) is plan.units[at]
+    return start if stands_before else at
 
 
 def _start_of(phase: Phase | None, plan: Plan) -> int:

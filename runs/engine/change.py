@@ -303,7 +303,7 @@ class Change:
         self._move_to(RunStatus.AWAITING_FEEDBACK)
         # An approval older than this decision point is stale.
         self.run.approvals = {k: v for k, v in self.run.approvals.items() if k != move.gate_key}
-        unit = self.plan.units[move.at]
+        unit = self.plan.unit_at(move.at, entered=self.run.entered_phase)
         made_here = self.last if self.last and self.last.position == move.at else None
         shown = artifacts.shown_at(self.run, made_here, gone=self.gone)
         question = gates.addressed(self.plan, move.at, move.question)

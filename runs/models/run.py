@@ -190,8 +190,10 @@ class Run(models.Model):
     @property
     def unit(self) -> Unit | None:
         """What the run stands at; None when nothing is left."""
-        units = self.frozen_plan.units
-        return units[self.position] if self.position < len(units) else None
+        plan = self.frozen_plan
+        if self.position >= len(plan.units):
+            return None
+        return plan.unit_at(self.position, entered=self.entered_phase)
 
     @property
     def facts(self) -> Facts:

@@ -84,6 +84,14 @@ class Plan(Value):
         done = sum(1 for unit in self.units[:position] if not unit.is_hook)
         return Progress(done=done, total=len(self.step_keys))
 
+    def unit_at(self, position: int, *, entered: str) -> Unit:
+        """What a run stands at: before a phase its first step, though hooks of it come earlier."""
+        unit = self.units[position]
+        if unit.phase == entered:
+            return unit
+        rest = (later for later in self.units[position:] if later.phase is unit.phase)
+        return next((later for later in rest if not later.is_hook), unit)
+
     def phase(self, name: Phase) -> PlannedPhase:
         return next(phase for phase in self.phases if phase.name == name)
 

@@ -160,6 +160,12 @@ def hooked(folder: Path) -> Run:
     return f.started(f.workflow({"build": [f.step("one")]}, hooks=hooks), folder)
 
 
+def before_a_phase_with_hooks(_: Path) -> Run:
+    hooks = {"pre_build": [{"type": "document", "name": "notes", "path": "notes.md"}]}
+    build: f.Json = {"steps": [f.step("one")], "require_approval": True}
+    return f.started(f.workflow({"build": build}, hooks=hooks))
+
+
 def revised(folder: Path) -> Run:
     """Two revisions of a file, and remarks on lines between them."""
     request = f.reviewed_list(folder)
@@ -250,6 +256,7 @@ STATES: list[Make] = [
     a_quorum_that_came_to_nothing,
     checking_in,
     hooked,
+    before_a_phase_with_hooks,
     revised,
     remote,
     of_a_batch,
@@ -298,6 +305,18 @@ def work_tree(tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
+
+
+def test_a_run_that_comes_back_to_the_gate_of_a_phase_has_its_hooks_still_before_it(
+    work_tree: Path, tmp_path: Path
+) -> None:
+    run = f.fresh(before_a_phase_with_hooks(work_tree))
+    exported(run, tmp_path / "first")
+
+    there = f.answered(resumed(came_back(run, tmp_path / "first")), "approve")
+
+    told = f.told(there)
+    assert told.index("phase_start") < told.index("hook_execute") < told.index("step_start")
 
 
 @pytest.mark.parametrize("make", STATES)

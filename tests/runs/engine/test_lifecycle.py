@@ -16,7 +16,7 @@ from runs.domain.values.phases import Phase
 from runs.engine import claims, conformance, history, recovery
 from runs.executors import Outcome
 from runs.models import Event, Run, StepAttempt
-from runs.record import state_json
+from runs.record import run_json, state_json
 from runs.worker import advance
 from tests import factories as f
 
@@ -68,6 +68,27 @@ def test_a_gated_phase_starts_only_after_its_approval() -> None:
 
     told = f.told(run)
     assert told.index("approval_granted") < told.index("phase_start")
+    assert run.status == "completed"
+
+
+def test_the_gate_of_a_phase_names_its_first_step_and_its_hooks_come_after_it() -> None:
+    hooks = {"pre_release": [{"type": "document", "name": "notes", "path": "notes.md"}]}
+    release: f.Json = {"steps": [f.step("ship")], "require_approval": True}
+    run = f.started(f.workflow({"release": release}, hooks=hooks))
+    request = f.pending(run)
+
+    assert (request.phase, request.step, request.step_index) == ("release", "ship", 0)
+    decision = run.events.get(type="decision_point").document
+    assert (decision["step"], decision["metadata"]["resume_point"]) == (
+        "ship",
+        {"phase": "release", "step": "ship", "step_index": 0},
+    )
+    assert run_json.run_shape(run)["resume_point"] == decision["metadata"]["resume_point"]
+
+    run = f.answered(run, "approve")
+
+    told = f.told(run)
+    assert told.index("phase_start") < told.index("hook_execute") < told.index("step_start")
     assert run.status == "completed"
 
 
