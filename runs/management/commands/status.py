@@ -40,7 +40,9 @@ class Command(FaberCommand):
 
     def reply(self, **options: Any) -> Reply:
         # What is watched stays the same, also when `latest` becomes another.
-        run = find_run(options["run"], seen_by=None) if options["run"] else None
+        # A shell variable that is empty is no wish for all of them.
+        wanted = options["run"]
+        run = None if wanted is None else find_run(wanted, seen_by=None)
         if options["watch"]:
             from runs.terminal.watching import following_for  # noqa: PLC0415  it knows workers
 

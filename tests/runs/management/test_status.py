@@ -90,6 +90,13 @@ def test_status_without_runs_says_so() -> None:
     assert faber("status").out == "No runs yet.\n"
 
 
+def test_an_empty_name_is_no_run(run: Run) -> None:
+    """Such as that of a shell variable which is not set."""
+    answer = faber("status", "")
+
+    assert (answer.code, answer.out) == (6, "")
+
+
 def test_status_of_a_run_is_a_card(run: Run) -> None:
     answer = faber("status", "latest")
 
