@@ -222,10 +222,12 @@ window.Comments = (() => {
     if (!replacement.value) replacement.value = form.dataset.lines;
   };
 
+  const seeWhole = (form) => form.scrollIntoView({ block: "nearest" });
+
   const open = (form) => {
     htmx.process(form);
     Drafts.show(); // whether it is saved, inside the form too
-    form.scrollIntoView({ block: "nearest" });
+    seeWhole(form);
     const field = form.elements.body;
     field.focus();
     field.setSelectionRange(field.value.length, field.value.length);
@@ -363,7 +365,7 @@ window.Comments = (() => {
       const form = event.target.form;
       if (!form?.matches(".remark-form")) return;
       noteBegun(form);
-      if (event.target.name === "kind") offerLines(form);
+      if (event.target.name === "kind") offerLines(form).then(() => seeWhole(form)); // it has grown
     });
   }
 

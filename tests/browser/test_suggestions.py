@@ -92,11 +92,29 @@ def test_the_field_is_inside_the_window_in_a_long_document(
     control.evaluate("e => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 10)")
     control.click()
 
-    box = page.locator("#remark-form").bounding_box()
+    form = page.locator("#remark-form")
+    expect(form).to_be_in_viewport(ratio=1)
 
-    assert box
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= viewport["height"]
+    form.get_by_label("Suggestion").check()
+
+    expect(form.get_by_label("Replace these lines with")).to_have_value("A paragraph of it.")
+    expect(form).to_be_in_viewport(ratio=1)
+
+
+def test_the_buttons_stay_where_they_are_when_a_draft_is_saved(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(f"{path(asked)}?view=source")
+    page.get_by_role("link", name="Comment on line 3", exact=True).click()
+    form = page.locator("#remark-form")
+    button = form.get_by_role("button", name="Add comment")
+    before = button.bounding_box()
+
+    form.get_by_role("textbox").fill("Why?")
+
+    expect(form.get_by_role("status")).to_have_text("Draft saved")
+    assert button.bounding_box() == before
 
 
 def test_code_of_a_long_document_is_scrolled_by_keys(
