@@ -49,15 +49,31 @@
     };
   });
 
+  const write = (path, side, line, end) => {
+    const fields = { path, revision: "", side, line, end_line: end };
+    Comments.write(fields, Comments.placeOf(fields));
+    tidy();
+  };
+
   document.addEventListener("click", (event) => {
     const add = event.target.closest?.("#changes .add");
     if (!add || !tab().dataset.remarks) return;
     event.preventDefault();
     const { side, at: line } = add.closest("[data-at]").dataset;
-    const { path } = add.closest(".change").dataset;
-    const fields = { path, revision: "", side, line, end_line: line };
-    Comments.write(fields, Comments.placeOf(fields));
-    tidy();
+    write(add.closest(".change").dataset.path, side, line, line);
+  });
+
+  // Of one file and side, and with no line between them that is not shown.
+  Comments.pickIn(({ startContainer, endContainer, endOffset }) => {
+    const [from, to] = [startContainer, endContainer].map((node) => Comments.around(node, "#changes [data-at]"));
+    const file = from?.closest(".change"), side = from?.dataset.side;
+    if (!tab()?.dataset.remarks || !file?.contains(to) || to.dataset.side !== side) return null;
+    const line = Number(from.dataset.at);
+    // A whole line ends where the next one begins.
+    const end = Number(to.dataset.at) - (from !== to && endOffset === 0 ? 1 : 0);
+    const shown = new Set([...file.querySelectorAll(`[data-side="${side}"]`)].map(({ dataset }) => Number(dataset.at)));
+    for (let at = line; at <= end; at += 1) if (!shown.has(at)) return null;
+    return { line, end, side, write: () => write(file.dataset.path, side, line, end) };
   });
 
   // The list beside the decision is the truth; what stands beside lines follows it.

@@ -387,30 +387,38 @@ window.Comments = (() => {
     }
   });
 
-  // A selection offers to comment on all its lines.
+  // A selection offers to comment on all its lines. Each picker turns its range into these lines, if
+  // they are its own: { line, end, side?, write(quote) }. The code changes add theirs.
 
+  const pickers = [];
   let offer = null;
   const withdraw = () => { offer?.remove(); offer = null; };
-  const lineOf = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("[data-line]");
+  const around = (node, selector) => (node.nodeType === 1 ? node : node.parentElement)?.closest(selector);
+
+  pickers.push(({ startContainer, endContainer }) => {
+    const shown = file();
+    const from = around(startContainer, "[data-line]"), to = around(endContainer, "[data-line]");
+    if (!shown?.dataset.remarks || !shown.contains(from) || !shown.contains(to)) return null;
+    const line = Number(from.dataset.line), end = Math.max(line, Number(to.dataset.end));
+    return { line, end, write: (quote) => writeInFile(line, end, to, quote) };
+  });
 
   document.addEventListener("selectionchange", () => {
     const selection = document.getSelection();
-    const shown = file();
-    if (!shown?.dataset.remarks || selection.isCollapsed || selection.rangeCount === 0) return withdraw();
-    const range = selection.getRangeAt(0);
-    const from = lineOf(range.startContainer), to = lineOf(range.endContainer);
-    if (!from || !to || !shown.contains(from) || !shown.contains(to)) return withdraw();
-    const line = Number(from.dataset.line), end = Math.max(line, Number(to.dataset.end));
-    const place = range.getBoundingClientRect();
     withdraw();
+    if (selection.isCollapsed || selection.rangeCount === 0) return;
+    const range = selection.getRangeAt(0);
+    const picked = pickers.map((pick) => pick(range)).find(Boolean);
+    if (!picked) return;
+    const place = range.getBoundingClientRect();
     offer = document.createElement("button");
     offer.type = "button";
     offer.className = "button select-bar";
     offer.dataset.weight = "main";
-    offer.textContent = line === end ? `Comment on line ${line}` : `Comment on lines ${line}–${end}`;
+    offer.textContent = `Comment on ${spoken(picked.line, picked.end, picked.side)}`;
     const quote = String(selection);
     offer.addEventListener("pointerdown", (event) => event.preventDefault());
-    offer.addEventListener("click", () => { withdraw(); selection.removeAllRanges(); writeInFile(line, end, to, quote); });
+    offer.addEventListener("click", () => { withdraw(); selection.removeAllRanges(); picked.write(quote); });
     document.body.append(offer);
     // Attributes of the element's own style are scripts' business; the policy forbids only markup.
     offer.style.left = `${Math.max(8, place.left + scrollX)}px`;
@@ -550,5 +558,5 @@ window.Comments = (() => {
     refresh(event);
   });
 
-  return { write, placeOf, tellIn, findIn: (finder) => finders.push(finder) };
+  return { write, placeOf, tellIn, findIn: (finder) => finders.push(finder), pickIn: (picker) => pickers.push(picker), around };
 })();

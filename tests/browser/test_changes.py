@@ -62,6 +62,36 @@ def test_a_line_is_commented_on_and_a_closed_file_loads_when_it_is_opened(
     assert ViewedFile.objects.get().path == "app.py"
 
 
+SELECT = """([from, to]) => getSelection().setBaseAndExtent(
+    document.getElementById(from).querySelector("code"), 0,
+    document.getElementById(to).querySelector("code"), 1)"""
+
+
+@pytest.mark.parametrize("layout", ["", "&layout=split"])
+def test_selected_lines_of_code_are_commented_on_together(
+    open_as: OpenAs, repository: Repository, layout: str
+) -> None:
+    page = open_as()
+    page.goto(f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes{layout}")
+    expect(page.locator("#c2-new-60")).to_be_visible()
+
+    page.evaluate(SELECT, ["c2-old-60", "c2-new-61"])  # two sides
+    expect(page.locator(".select-bar")).to_have_count(0)
+    page.evaluate(SELECT, ["c2-new-60", "c2-new-62"])
+    page.get_by_role("button", name="Comment on lines 60–62").click()
+    form = page.locator("#remark-form")
+    form.get_by_label("Suggestion").check()
+
+    expect(form.get_by_label("Replace these lines with")).to_have_value(
+        "line_60 = sum(range(60))\nline_61 = 61\nline_62 = 62"
+    )
+    form.get_by_role("textbox", name="Comment on lines 60–62").fill("Sum them.")
+    form.get_by_role("button", name="Add comment").click()
+    expect(page.locator(".change").get_by_role("note")).to_contain_text("Sum them.")
+    comment = ReviewComment.objects.get()
+    assert (comment.side, comment.line, comment.end_line) == ("new", 60, 62)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_changes_have_no_fault_and_fit_a_phone(
     open_as: OpenAs, repository: Repository, scheme: str
