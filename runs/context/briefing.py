@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from runs.domain.values.plain_json import given
-from runs.domain.values.text import Scrubber, clean, fenced, scrubbed, tame
+from runs.domain.values.text import Scrubber, clean, fenced, scrubbed, tame, visible
 from runs.domain.workflow.plan import Plan, Unit
 
 _CLEAN = Scrubber(clean)
@@ -66,7 +66,7 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
     told["response"] = clean(str(feedback.get("response") or ""))
     told["comment"] = clean(str(feedback.get("comment") or ""))
     told["items"] = [
-        {**item, **_cleaned(item, "body", "replacement")}
+        {**item, **_cleaned(item)}
         for item in (items if isinstance(items, list) else [])
         if isinstance(item, Mapping)
     ]
@@ -82,8 +82,10 @@ def feedback_for_executor(feedback: Mapping[str, object] | None) -> dict[str, ob
     return told
 
 
-def _cleaned(item: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: clean(str(item[name])) for name in names if item.get(name) is not None}
+def _cleaned(item: Mapping[str, object]) -> dict[str, object]:
+    # A replacement is code: its indentation and its own comments belong to it.
+    tidied = {"body": clean, "replacement": visible}
+    return {key: tidy(str(item[key])) for key, tidy in tidied.items() if item.get(key) is not None}
 
 
 def _fixes(feedback: Mapping[str, object]) -> list[str]:

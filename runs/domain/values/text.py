@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 Scrub = Callable[[str], str]
@@ -88,12 +88,21 @@ def _shows(char: str) -> bool:
 
 def fenced(words: str, *, mark: str, **labels: str) -> str:
     """The words between two lines that hold the mark; nothing in the words can be such a line."""
+    return _fenced(clean(words), mark, labels)
+
+
+def fenced_code(code: str, *, mark: str, **labels: str) -> str:
+    """The same for code: its indentation and its own comments stay."""
+    return _fenced(visible(code), mark, labels)
+
+
+def _fenced(words: str, mark: str, labels: Mapping[str, str]) -> str:
     told = "".join(f' {name}="{_label(value)}"' for name, value in labels.items() if value)
     return f'<{NAME} mark="{mark}"{told}>\n{_harmless(words, mark)}\n</{NAME} mark="{mark}">'
 
 
 def _harmless(words: str, mark: str) -> str:
-    without = _LOOKS_LIKE_A_FENCE.sub("[", clean(words))
+    without = _LOOKS_LIKE_A_FENCE.sub("[", words)
     return re.sub(re.escape(mark), "[mark]", without, flags=re.IGNORECASE) if mark else without
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from runs.domain.values.questions import KNOWN_OPTIONS
-from runs.domain.values.text import fenced, one_line
+from runs.domain.values.text import fenced, fenced_code, one_line
 
 FOR_THIS_STEP = (
     "Between the <faber-words> marks of this section stands what the person named there says "
@@ -17,6 +17,8 @@ SKIPPED = (
     "`warning` that names what nobody answered."
 )
 FIXES = "The answer was to apply these fixes, which an earlier attempt of this step suggested:"
+REPLACEMENT = "Suggested in place of these lines:"
+DELETION = "Suggested: delete these lines."
 DISPOSITIONS = """\
 Say in `details.dispositions` what became of each comment, such as
 `[{"item": 1, "disposition": "done"}, {"item": 2, "disposition": "declined", "reason": "…"}]`."""
@@ -65,13 +67,20 @@ def _remark(
     yield f"Comment {item.get('number') or number}{_place(item)}:"
     if quote := item.get("quote"):
         yield fenced(str(quote), mark=mark, quoted_from=str(item.get("path") or "the artifact"))
-    yield fenced(str(item.get("body") or ""), mark=mark, **labels)
+    if (body := str(item.get("body") or "")) or "replacement" not in item:
+        yield fenced(body, mark=mark, **labels)
+    if replacement := item.get("replacement"):
+        yield f"{REPLACEMENT}\n\n{fenced_code(str(replacement), mark=mark, **labels)}"
+    elif "replacement" in item:
+        yield DELETION
 
 
 def _place(item: Mapping[str, object]) -> str:
     lines = f"line {item['line']}" if item.get("line") else ""
     if lines and item.get("end_line") not in (None, item["line"]):
         lines = f"lines {item['line']} to {item['end_line']}"
+    if lines and item.get("side") == "old":
+        lines = f"{lines} before the change"
     revision = f"revision {item['revision']}" if item.get("revision") else ""
     parts = (item.get("path"), lines, revision, item.get("kind"))
     told = ", ".join(one_line(str(part), 300) for part in parts if part)

@@ -71,6 +71,19 @@ def test_the_executor_gets_items_and_who_gave_them() -> None:
     }
 
 
+def test_a_suggestion_keeps_its_indentation_and_its_comments() -> None:
+    suggested = {
+        "kind": "suggestion",
+        "body": "",
+        "replacement": "    go()\u200b  <!-- why -->\r\n",
+    }
+
+    told = briefing.feedback_for_executor({"items": [suggested]})
+
+    assert told is not None
+    assert told["items"] == [{**suggested, "replacement": "    go()  <!-- why -->\n"}]
+
+
 def test_the_plan_is_told_with_marks_on_what_is_done() -> None:
     assert briefing.plan_marks(plan(), ["architect:design"]) == [
         {"step": "architect:design", "done": True},
