@@ -60,6 +60,16 @@ def item_kind(name: str) -> str:
 
 
 @register.filter
+def item_lines(item: Mapping[str, Any]) -> str:
+    """`:3` or `:3–5` behind the path of a line comment; lines before the change say so."""
+    first, last = item.get("line"), item.get("end_line")
+    if not first:
+        return ""
+    lines = f":{first}" if last in (None, first) else f":{first}–{last}"
+    return f"{lines} (old)" if item.get("side") == "old" else lines
+
+
+@register.filter
 def duration(milliseconds: int | None) -> str:
     if milliseconds is None:
         return ""

@@ -291,7 +291,8 @@ def test_many_files_are_shown_in_parts(
 def test_the_next_round_shows_what_became_of_a_comment_on_code(
     client: Client, run: Run, repository: Repository
 ) -> None:
-    comment(client, run)
+    comment(client, run, line=49, end_line=50, body="Why `51`?")
+    comment(client, run, side="old", line=51)
     asked = f.pending(run)
     client.post(
         f"/requests/{asked.request_id}/",
@@ -303,9 +304,11 @@ def test_the_next_round_shows_what_became_of_a_comment_on_code(
 
     shown = page(client, run)
 
-    beside = shown.partition('class="ledger-line"')[2].partition("</li>")[0]
-    assert "View change" in beside
-    assert "Why?" in beside
+    first, second = (part.partition("</li>")[0] for part in shown.split('class="ledger-line"')[1:])
+    assert "View change" in first
+    assert "Why <code>51</code>?" in first
+    assert "long.py:49–50</span>" in first
+    assert "long.py:51 (old)</span>" in second
 
 
 @pytest.mark.parametrize("side", ["new", ""], ids=["code", "document"])
