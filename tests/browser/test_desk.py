@@ -1,11 +1,12 @@
 """A reviewer at the desk: remarks, drafts, undo, rounds; by mouse, by keyboard, without scripts."""
 
 import re
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 from pytest_django import Settings
 
 from feedback.models import FeedbackRequest, FeedbackResponse
@@ -235,6 +236,30 @@ def test_a_key_in_a_field_is_a_letter(open_as: OpenAs, asked: FeedbackRequest) -
 
     expect(field).to_have_value("1 apple")
     expect(page.locator("[data-armed]")).to_have_count(0)
+
+
+@pytest.mark.usefixtures("undo_time")
+def test_news_of_an_answer_does_not_overtake_applying_it(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    press(page, "Approve")
+    expect(page.get_by_text("Takes effect in")).to_be_visible()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+
+    def answer_late(route: Route) -> None:
+        response = route.fetch()
+        time.sleep(2.2)  # the page would ask twice meanwhile
+        route.fulfill(response=response)
+
+    page.route("**/go-now/", answer_late)
+    press(page, "Apply now")
+
+    expect(page.get_by_text("Takes effect in")).to_have_count(0)
+    page.wait_for_timeout(500)
+    assert problems == []
 
 
 @pytest.mark.usefixtures("undo_time")
