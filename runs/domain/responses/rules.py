@@ -145,9 +145,14 @@ def _about_pending(pending: Response) -> Iterator[Finding]:
         place = f"pending_input.questions[{index}]"
         asked = question if isinstance(question, dict) else {"question": question}
         yield from _about_kinds(asked, QUESTION_KINDS, f"{place}.")
-        texts = [given(asked, "question", str), *given(asked, "options", list)]
-        if not all(isinstance(text, str) and text.strip() for text in texts):
-            yield Weight.FATAL, Problem(place, "must not be empty, and neither must its options")
+        texts = {f"{place}.question": given(asked, "question", str)}
+        for number, option in enumerate(given(asked, "options", list)):
+            texts[f"{place}.options[{number}]"] = option
+        for where, text in texts.items():
+            if not isinstance(text, str):
+                yield Weight.FATAL, Problem(where, f"must be a string, not {quoted(text)}")
+            elif not text.strip():
+                yield Weight.FATAL, Problem(where, "is empty")
         for key, message in problems_of(asked):
             yield Weight.STRICT, Problem(f"{place}.{key}", message)
 

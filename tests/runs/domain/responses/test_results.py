@@ -144,8 +144,8 @@ def test_the_published_examples_are_valid_and_come_back_word_for_word(
         (pending(questions_presented="yes"), "pending_input: no questions"),
         ({"status": "pending_input", "message": "Asked."}, "pending_input: no questions"),
         (pending(questions="Which?"), "pending_input: no questions"),
-        (pending(questions=[" "]), "pending_input.questions[0]: must not be empty"),
-        (pending(questions=[{"id": "db"}]), "pending_input.questions[0]: must not be empty"),
+        (pending(questions=[" "]), "pending_input.questions[0].question: is empty"),
+        (pending(questions=[{"id": "db"}]), "pending_input.questions[0].question: is empty"),
         (pending(questions=[7]), "pending_input.questions[0].question: must be a string, not 7"),
         (
             pending(questions=["A?", {"question": "B?", "options": "x"}]),
@@ -153,7 +153,11 @@ def test_the_published_examples_are_valid_and_come_back_word_for_word(
         ),
         (
             pending(questions=[{"question": "B?", "options": ["x", ""]}]),
-            "pending_input.questions[0]",
+            "pending_input.questions[0].options[1]: is empty",
+        ),
+        (
+            pending(questions=[{"question": "B?", "options": [{"label": "x"}]}]),
+            'pending_input.questions[0].options[0]: must be a string, not {"label": "x"}',
         ),
         (
             pending(questions=["A?"], can_proceed_without="no"),
