@@ -6,7 +6,7 @@ from feedback.models import FeedbackRequest, FeedbackResponse, Inquiry
 from feedback.requests import shown
 from feedback.requests.code_changes import total_of
 from feedback.requests.request_json import request_url
-from feedback.terminal.viewing import parts_of
+from feedback.terminal.viewing import content_of, parts_of
 from runs.domain.responses import usage
 from runs.domain.values.background import BackgroundSection
 from runs.models import Artifact, Run
@@ -158,7 +158,7 @@ def on_screen(request: FeedbackRequest) -> str:
 
 def _artifact(artifact: Artifact) -> str:
     title = f"── {clean(artifact.path)}, revision {artifact.revision} "
-    return f"{title:─<39}\n{clean(artifact.text)}".rstrip()
+    return f"{title:─<39}\n{clean(content_of(artifact))}".rstrip()
 
 
 def _context(request: FeedbackRequest) -> Iterator[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from feedback.models import FeedbackRequest
 from feedback.terminal import differences
 from runs.changes import store
+from runs.models import Artifact
 from runs.terminal import pager
-from runs.terminal.layout import clean
+from runs.terminal.layout import clean, size
 
 KEY = "v"
 _MARKDOWN = (".md", ".markdown")
@@ -26,11 +27,16 @@ def parts_of(request: FeedbackRequest) -> Iterator[ShownPart]:
     for artifact in request.artifacts.order_by("path"):
         yield ShownPart(
             title=f"{artifact.path}, revision {artifact.revision}",
-            text=artifact.text,
+            text=content_of(artifact),
             is_markdown=artifact.path.casefold().endswith(_MARKDOWN),
         )
     if printed := request.background.output_tail.strip():
         yield ShownPart(title="End of output", text=printed)
+
+
+def content_of(artifact: Artifact) -> str:
+    """Its text; an image or archive has none that a terminal could show."""
+    return artifact.text if artifact.is_text else f"Binary file, {size(len(artifact.content))}"
 
 
 def is_there(request: FeedbackRequest) -> bool:

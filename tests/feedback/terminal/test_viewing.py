@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from feedback.terminal import prompt, viewing
+from feedback.terminal import card, prompt, viewing
 from feedback.terminal.session import Attendant
 from runs.domain.values.actors import Actor
 from runs.terminal import pager
@@ -103,3 +103,14 @@ def test_a_document_is_shown_as_well(tmp_path: Path, shown: list[str]) -> None:
     viewing.page(f.reviewed_list(tmp_path))
 
     assert "list.md, revision 1" in shown[0]
+
+
+def test_of_an_image_only_its_size_is_shown(tmp_path: Path, shown: list[str]) -> None:
+    request = f.reviewed_list(tmp_path)
+    request.artifacts.update(content=b"\x89PNG\0" * 20)
+
+    viewing.page(request)
+
+    assert "Binary file, 100 B" in shown[0]
+    assert "PNG" not in shown[0]
+    assert "Binary file, 100 B" in card.whole(request)
