@@ -27,6 +27,9 @@ from runs.pages.http import PageRequest, SeeOther, fresh, page, refusing, visito
 _TAB = "feedback/_changes.html"
 
 
+_OF_FILES = {"view", "file"}  # links to a line of a document name them
+
+
 def wanted_by(query: Mapping[str, str]) -> ChangesWish:
     return ChangesWish(
         since=query.get("since", ""),
@@ -49,7 +52,7 @@ def is_wanted(
         return False
     if tab := query.get("tab"):
         return tab == "changes"
-    if not kept.files:
+    if not kept.files or query.keys() & _OF_FILES:
         return False
     return not asked.artifacts.exists() or (asked.round > 1 and rounds().are_about_code)
 

@@ -328,6 +328,8 @@ def test_the_next_round_opens_on_what_was_commented_on(
     assert f.pending(run).round == 2
     assert ('id="changes"' in page(client, run, "")) is (side == "new")
     assert 'id="changes"' not in page(client, run, "tab=files")
+    # As a link to a line of a document asks for it
+    assert 'class="source"' in page(client, run, "view=source&file=list.md&start=3")
 
 
 def test_without_scripts_the_page_of_a_comment_on_code_names_no_revision(
