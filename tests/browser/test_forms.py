@@ -17,6 +17,8 @@ from tests.browser.test_pages import HARD_TO_READ, WIDER_THAN_THE_SCREEN
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
+LOW_CHOICES = """() => [...document.querySelectorAll(".choices label")]
+  .filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.textContent.trim())"""
 LAPTOP: ViewportSize = {"width": 1440, "height": 900}
 NAMES = ("Ada", "Bell", "Curie", "Darwin", "Euler", "Fermi", "Gauss", "Hopper")
 TEAMS = [f"Team {name}" for name in NAMES]
@@ -87,6 +89,8 @@ def test_forms_lists_and_the_guide_are_readable(
     for address in ("/", path(form), path(selection), path(review), "/start/"):
         page.goto(address)
         looks_right(page)
+        if viewport == PHONE and address == path(form):
+            assert page.evaluate(LOW_CHOICES) == []
 
 
 def test_a_typed_form_is_filled_in_and_what_is_wrong_stands_beside_it(
