@@ -25,6 +25,9 @@ BIN := .venv/bin
 up: .venv/installed
 	@exec $(BIN)/faber up
 
+# To compile a thousand modules again for each of the workers takes minutes.
+test quick: export PYTHONDONTWRITEBYTECODE =
+
 # Browser tests use the system's Chromium; as root it is fetched when it is not there.
 test: .venv/installed-dev
 	@sh tests/browser/install.sh
