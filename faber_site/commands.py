@@ -10,6 +10,7 @@ from django.core.management import ManagementUtility, get_commands
 from faber_site import overview
 from faber_site.configuration import data_directory, data_place, variables
 from faber_site.hook import local_site
+from faber_site.runtime import memory
 from runs.domain.values.errors import NotAllowed
 from runs.domain.values.nearest import nearest
 from runs.isolation import inherited, inside
@@ -30,6 +31,7 @@ def main() -> int:
         if not {*words[1:2]} & {*SERVES}:
             _find_the_site()
         django.setup()
+        memory.look_rarely()
         for warning in variables.misspelt(os.environ):
             sys.stderr.write(f"WARNING: {warning}\n")
         if mistake := _mistake(words[1]):

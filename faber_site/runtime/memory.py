@@ -7,13 +7,24 @@ import gc
 _PATIENCE = 50_000
 
 
-def look_rarely() -> None:
+def look_at_nothing() -> None:
     """Called before anything is loaded: nearly all of that stays."""
+    gc.disable()
+
+
+def look_rarely() -> None:
+    """Called once most is loaded: it is never looked through again, what comes later seldom."""
+    gc.freeze()
     gc.set_threshold(_PATIENCE, 20, 20)
+    gc.enable()
 
 
 def keep_what_is_loaded() -> None:
-    """Called once everything is loaded: it stays, so it is never looked through again."""
+    """Called once everything is loaded, where it stays for long."""
     gc.collect()
-    gc.freeze()
     look_rarely()
+
+
+def leave_as_it_is() -> None:
+    """Called at a command's end: Python would look through everything once more."""
+    gc.freeze()

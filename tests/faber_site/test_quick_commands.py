@@ -1,5 +1,6 @@
 """What somebody at a terminal waits for loads only what it needs; seconds are for `make bench`."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,15 @@ try:
 finally:
     sys.stdout.write("\\n" + " ".join(sys.modules))
 """
+LOOKS = """
+import atexit, gc, json, sys
+loaded = []
+gc.callbacks.append(lambda _when, _what: loaded.append(len(sys.modules)))
+atexit.register(lambda: json.dump([loaded, len(gc.get_objects())], sys.stderr))
+from faber_site.cli import main
+main()
+"""
+FEW_MODULES, FEW_OBJECTS = 250, 2_000  # of more than eight hundred, and of a hundred thousand
 # Pages and the API, markup, other sites, and what only workers do.
 NEVER = {
     *("faber_site.urls", "faber_site.runtime.processes", "runs.api", "runs.pages"),
@@ -74,6 +84,23 @@ def test_a_command_about_requests_loads_neither_pages_nor_workers(
     assert NEVER & loaded == set()
 
 
+def test_a_short_command_looks_for_no_garbage(site: Path) -> None:
+    """Also at its end, when Python looks through all that is not kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOOKS, "pending"],
+        cwd=CHECKOUT,
+        env=environment(site),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "No open requests.\n"
+    loaded_at_a_look, left = json.loads(done.stderr)
+    assert max(loaded_at_a_look) < FEW_MODULES
+    assert left < FEW_OBJECTS
+
+
 @pytest.mark.parametrize("app", ["faber_site", "runs", "feedback"])
 def test_the_overview_tells_of_each_command_what_it_says_of_itself(app: str) -> None:
     folder = CHECKOUT / app / "management" / "commands"
@@ -89,6 +116,6 @@ def test_ctrl_c_while_a_command_is_loaded_says_nothing(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "argv", ["faber", "audit"])
-    monkeypatch.setattr(memory, "look_rarely", interrupt)
+    monkeypatch.setattr(memory, "look_at_nothing", interrupt)
 
     assert cli.main() == 130
