@@ -101,6 +101,12 @@
     tidy();
   };
 
+  // Unified or side by side: the choice holds for every request.
+  document.addEventListener("click", (event) => {
+    const chosen = event.target.closest?.("#changes [data-layout]");
+    if (chosen) document.cookie = `layout=${chosen.dataset.layout}; path=/; samesite=lax; max-age=31536000`;
+  });
+
   // A link to a file opens it; what was viewed closes.
 
   const reach = () => {

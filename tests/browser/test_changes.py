@@ -138,6 +138,23 @@ def test_a_sign_tells_what_came_and_went_beside_the_colour(
     assert (signs["added"], signs["removed"], signs["same"]) == ("+", "−", "none")
 
 
+def test_side_by_side_holds_for_the_next_request(open_as: OpenAs, repository: Repository) -> None:
+    address = f"/requests/{f.pending(reviewed(repository)).request_id}/?tab=changes"
+    page = open_as()
+    page.goto(address)
+    halves = page.locator("[data-split]")
+    expect(halves).to_have_count(0)
+
+    page.get_by_role("link", name="Side by side").click()
+    expect(halves).not_to_have_count(0)
+    page.goto(address)
+    expect(halves).not_to_have_count(0)
+    page.get_by_role("link", name="Unified").click()
+    expect(halves).to_have_count(0)
+    page.goto(address)
+    expect(halves).to_have_count(0)
+
+
 def test_side_by_side_fits_a_page_at_twice_its_size(
     open_as: OpenAs, repository: Repository
 ) -> None:

@@ -148,8 +148,8 @@ class CodeTab:
 
     @property
     def _choices(self) -> dict[str, str]:
-        layout = {"layout": "split"} if self.is_split else {}
-        return {"tab": "changes", "since": self.since.value, **layout}
+        layout = "split" if self.is_split else "unified"
+        return {"tab": "changes", "since": self.since.value, "layout": layout}
 
     def _address(self, file: ChangedFile) -> str:
         return f"?{urlencode({**self._choices, 'path': file.path})}"

@@ -30,10 +30,10 @@ _TAB = "feedback/_changes.html"
 _OF_FILES = {"view", "file"}  # links to a line of a document name them
 
 
-def wanted_by(query: Mapping[str, str]) -> ChangesWish:
+def wanted_by(query: Mapping[str, str], chosen_before: str = "") -> ChangesWish:
     return ChangesWish(
         since=query.get("since", ""),
-        layout=query.get("layout", ""),
+        layout=query.get("layout", chosen_before),
         path=query.get("path", ""),
         side="old" if query.get("side") == "old" else "new",
         line=_number(query.get("line", "")),
@@ -71,7 +71,7 @@ def tab_of(
         asked,
         kept,
         request.user,
-        wanted_by(request.GET),
+        wanted_by(request.GET, request.COOKIES.get("layout", "")),
         remarks=remarks,
         comment_field=partial(_comment_field, request, asked) if can_comment else None,
     )

@@ -96,6 +96,15 @@ def test_side_by_side_has_both_numbers(client: Client, run: Run) -> None:
     assert 'data-side="new" data-at="50"' in shown
 
 
+def test_the_layout_chosen_before_holds_unless_the_address_names_another(
+    client: Client, run: Run
+) -> None:
+    client.cookies["layout"] = "split"
+
+    assert "data-split" in page(client, run)
+    assert "data-split" not in page(client, run, "tab=changes&layout=unified")
+
+
 def test_a_new_file_has_no_empty_half_beside_it(client: Client, run: Run) -> None:
     shown = page(client, run, "tab=changes&layout=split&path=package-lock.json", "change-body-1")
 
