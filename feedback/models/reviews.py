@@ -57,11 +57,6 @@ class ReviewComment(models.Model):
         return self.is_suggestion and self.side != self.Side.OLD
 
     @property
-    def said(self) -> str:
-        """What it says beside its lines; a suggestion may speak for itself."""
-        return self.body or (self.replacement if self.is_suggestion else "") or "Delete these lines"
-
-    @property
     def is_suggestion(self) -> bool:
         return self.kind == ItemKind.SUGGESTION
 

@@ -5,18 +5,13 @@ from typing import Any
 from django import template
 from django.template.context import RequestContext
 from django.template.loader import render_to_string
-from django.utils.html import escape, format_html
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from feedback.desk.code.lines import note
 from feedback.desk.files import Exhibit, SourceLine
-from feedback.models import ReviewComment
 
 register = template.Library()
-
-_REMARK = (
-    '<div class="inline-remark" role="note" data-remark="{}">'
-    '<span class="tag" data-kind="{}">{}</span> <span dir="auto">{}</span></div>'
-)
 
 
 @register.simple_tag(takes_context=True)
@@ -40,15 +35,11 @@ def _item(line: SourceLine, query: str, field: str) -> str:
         if query
         else ""
     )
-    remarks = "".join(_remark(remark) for remark in line.remarks)
+    remarks = "".join(map(note, line.remarks))
     return (
         f'<li id="L{number}" data-line="{number}" data-end="{number}">{control}'
         f"<code>{escape(line.text)}</code>{remarks}{field}</li>"
     )
-
-
-def _remark(remark: ReviewComment) -> SafeString:
-    return format_html(_REMARK, remark.pk, remark.kind, remark.get_kind_display(), remark.said)
 
 
 def _field(context: RequestContext, shown: Exhibit, desk: Any) -> str:

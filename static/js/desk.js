@@ -123,8 +123,8 @@ window.Comments = (() => {
 
   const tellIn = (note, remark) => {
     const kind = remark.querySelector(".tag"), body = remark.querySelector(".remark-body");
-    const text = body?.textContent || remark.querySelector(".suggested")?.textContent.trim();
-    if (kind && text) note.replaceChildren(kind.cloneNode(true), ` ${text}`);
+    const suggested = remark.querySelector(".suggested")?.cloneNode(true) ?? "";
+    if (kind && body) note.replaceChildren(kind.cloneNode(true), ` ${body.textContent}`, suggested);
   };
 
   // After the block, where that is allowed; inside an item or a cell otherwise.
@@ -365,7 +365,10 @@ window.Comments = (() => {
       const form = event.target.form;
       if (!form?.matches(".remark-form")) return;
       noteBegun(form);
-      if (event.target.name === "kind") offerLines(form).then(() => seeWhole(form)); // it has grown
+      if (event.target.name !== "kind" || name !== "change") return;
+      // By keys one is still among the kinds, and Tab leads on.
+      if (isSuggestion(form) && !event.target.matches(":focus-visible")) form.elements.replacement.focus();
+      offerLines(form).then(() => seeWhole(form)); // it has grown
     });
   }
 

@@ -202,6 +202,41 @@ def test_suggestions_are_sent_as_replacements_and_lines_can_be_deleted(
     ]
 
 
+def test_a_suggestion_begins_in_its_field_and_stands_beside_its_line_with_the_words(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    page.get_by_role("button", name="Comment on line 3", exact=True).click()
+    page.get_by_label("Suggestion").click()
+    field = page.get_by_label("Replace these lines with")
+    expect(field).to_be_focused()
+    expect(field).not_to_have_value("")
+    field.fill("Buy pears.")
+    page.get_by_role("textbox", name="Comment on line 3").fill("They last longer.")
+    press(page, "Add comment")
+
+    for _ in ("added", "loaded"):
+        expect(page.get_by_role("note")).to_contain_text("They last longer.")
+        expect(page.get_by_role("note").get_by_label("Suggested text")).to_have_text("Buy pears.")
+        page.goto(f"{path(asked)}?view=source")
+
+
+def test_arrows_go_past_the_suggestion_among_the_kinds(
+    open_as: OpenAs, asked: FeedbackRequest
+) -> None:
+    page = open_as()
+    page.goto(path(asked))
+    page.get_by_role("button", name="Comment on line 3", exact=True).click()
+    page.keyboard.press("Tab")
+
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_label("Suggestion")).to_be_checked()
+    expect(page.get_by_label("Replace these lines with")).not_to_have_value("")
+
+    expect(page.get_by_label("Suggestion")).to_be_focused()
+
+
 def test_approving_with_edits_writes_ones_own_suggestions(
     open_as: OpenAs, asked: FeedbackRequest, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from html import escape
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -20,7 +21,7 @@ from runs.rendering.highlighting import Highlighter, Token
 
 _NOTE = (
     '<div class="inline-remark" role="note" data-remark="{}">'
-    '<span class="tag" data-kind="{}">{}</span> <span dir="auto">{}</span></div>'
+    '<span class="tag" data-kind="{}">{}</span> <span dir="auto">{}</span>{}</div>'
 )
 _WHOLE = 16 * 1024  # a file up to this size is coloured as a whole
 
@@ -170,7 +171,13 @@ def _beside(options: LineOptions, places: Iterable[Line]) -> str:
 
 
 def note(remark: ReviewComment) -> SafeString:
-    return format_html(_NOTE, remark.pk, remark.kind, remark.get_kind_display(), remark.said)
+    """A comment beside its lines, with what it suggests."""
+    kind, suggested = remark.get_kind_display(), ""
+    if remark.is_suggestion:
+        wanted = {"replacement": remark.replacement}
+        # Line breaks around it would show. Safe: a template made it.
+        suggested = mark_safe(render_to_string("feedback/_suggested.html", wanted).strip())  # noqa: S308
+    return format_html(_NOTE, remark.pk, remark.kind, kind, remark.body, suggested)
 
 
 def _code(row: CodeRow, colours: Colours) -> str:

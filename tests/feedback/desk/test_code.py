@@ -105,6 +105,15 @@ def test_the_layout_chosen_before_holds_unless_the_address_names_another(
     assert "data-split" not in page(client, run, "tab=changes&layout=unified")
 
 
+def test_a_suggestion_stands_beside_its_lines_with_its_words(client: Client, run: Run) -> None:
+    comment(client, run, kind="suggestion", replacement="line_50 = 5", body="Say why.")
+
+    note = page(client, run).split('class="inline-remark"')[1].partition("</td>")[0]
+
+    assert "Say why." in note
+    assert "<code>line_50 = 5</code>" in note
+
+
 def test_a_new_file_has_no_empty_half_beside_it(client: Client, run: Run) -> None:
     shown = page(client, run, "tab=changes&layout=split&path=package-lock.json", "change-body-1")
 
