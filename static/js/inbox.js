@@ -74,6 +74,14 @@
     entering = false;
   });
 
+  // The button says how many runs are selected.
+  const count = () => {
+    const place = document.querySelector("#selection [data-count]");
+    if (place) place.textContent = document.querySelectorAll('[name="runs"]:checked').length || "";
+  };
+  for (const name of ["change", "htmx:afterSettle"]) document.addEventListener(name, count);
+  addEventListener("pageshow", count); // the browser brings ticks back
+
   // A list of choices that is open stays as it is.
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     if (event.detail.target === document.activeElement) event.detail.shouldSwap = false;

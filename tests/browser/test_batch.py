@@ -245,6 +245,7 @@ def test_runs_are_selected_in_a_list_and_answered_together(
     f.started(f.five_steps(), work_id="204")
     expect(page.get_by_label(re.compile("Select .* #204$"))).to_be_visible(timeout=15_000)
     expect(page.locator('input[name="runs"]:checked')).to_have_count(2)
+    expect(together).to_have_text("Answer selected runs together 2")
     assert Axe().run(page).violations_count == 0
     together.click()
 
