@@ -1,5 +1,7 @@
 """What programs sign in with and have asked already; where people are, and what they put away."""
 
+from datetime import UTC, date, timedelta
+
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import models
@@ -90,6 +92,11 @@ class StandIn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stand_in} for {self.user}"
+
+    @property
+    def last_day(self) -> date:
+        """The end, said as it was chosen."""
+        return (self.until - timedelta(days=1)).astimezone(UTC).date()
 
 
 class BrowserSession(models.Model):

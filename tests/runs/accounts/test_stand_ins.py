@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
 from pytest_django import Settings
 
 from runs.accounts import stand_ins, users
@@ -116,7 +117,9 @@ def test_the_page_appoints_and_ends(client: Client, people: dict[str, User]) -> 
 
     assert client.post("/account/stand-in/", {**past, "until": day}).status_code == 303
 
-    assert "rita stands in for you" in client.get("/account/stand-in/").content.decode()
+    shown = client.get("/account/stand-in/").content.decode()
+    assert "rita stands in for you" in shown
+    assert f"Until the end of {date_format(day, 'j M Y')} (UTC)." in shown
     assert AuditEntry.objects.filter(what__startswith="rita stands in for bob until").exists()
     client.force_login(people["rita"])
     assert "You stand in for" in client.get("/account/stand-in/").content.decode()
