@@ -52,7 +52,9 @@ def _receiver(run: Run, request: FeedbackRequest, to: str) -> str:
         raise Invalid([Problem("to", "name an account, not a group")])
     user = users.find(to.strip())
     if refusal := permissions.refusal_to_answer(users.actor_of(user), run, ()):
-        raise Invalid([Problem("to", f"{user.get_username()} cannot decide this: {refusal}")])
+        raise Invalid(
+            [Problem("to", f"{user.get_username()} can't answer this request. {refusal}")]
+        )
     if user.get_username() == request.assignee:
         raise Invalid([Problem("to", f"{user.get_username()} has it already")])
     return user.get_username()

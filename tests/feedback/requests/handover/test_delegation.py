@@ -143,7 +143,7 @@ def test_nobody_else_hands_it_over() -> None:
     [
         ("rida", "there is no account rida, did you mean rita?"),
         ("group:reviewer", "name an account, not a group"),
-        ("vera", "vera cannot decide this: Only reviewers and operators can answer."),
+        ("vera", "vera can't answer this request. Only reviewers and operators can answer."),
         ("bob", "choose somebody else than yourself"),
     ],
 )
