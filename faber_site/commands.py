@@ -11,7 +11,7 @@ from faber_site import overview
 from faber_site.configuration import data_directory, data_place, variables
 from faber_site.hook import local_site
 from faber_site.runtime import memory
-from runs.domain.values.errors import NotAllowed
+from runs.domain.values.errors import FaberError, Invalid, NotAllowed, Problem
 from runs.domain.values.nearest import nearest
 from runs.isolation import inherited, inside
 from runs.terminal.layout import clean
@@ -35,10 +35,9 @@ def main() -> int:
         for warning in variables.misspelt(os.environ):
             sys.stderr.write(f"WARNING: {warning}\n")
         if mistake := _mistake(words[1]):
-            sys.stderr.write(f"{mistake}\n")
-            return 2
+            return _refused(Invalid([Problem("", mistake)]), words)
         if refusal := inside.refusal(words[1:]):
-            return _refused(refusal, as_json="--json" in words)
+            return _refused(NotAllowed(refusal), words)
         ManagementUtility(words).execute()
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{clean(error)}\n")
@@ -64,13 +63,13 @@ def _spelt_for_django(argv: list[str]) -> list[str]:
     return [argv[0], *command, *argv[2:]]
 
 
-def _refused(sentence: str, *, as_json: bool) -> int:
+def _refused(error: FaberError, words: list[str]) -> int:
     from runs.terminal import console  # noqa: PLC0415  it needs the settings
 
-    if as_json:
-        sys.stdout.write(f"{console.as_text(console.error_shape(NotAllowed(sentence)))}\n")
-    sys.stderr.write(f"{sentence}\n")
-    return console.REFUSED
+    if "--json" in words:
+        sys.stdout.write(f"{console.as_text(console.error_shape(error))}\n")
+    sys.stderr.write(f"{error}\n")
+    return console.code_of(error)
 
 
 def _mistake(named: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.utils import timezone
 
@@ -69,6 +69,11 @@ def exit_code_of(status: RunStatus) -> int:
     return _BY_STATUS.get(status, DONE)
 
 
+def code_of(error: FaberError) -> int:
+    """The exit code of a command that ends with this error."""
+    return next(code for kind, code in _BY_ERROR if isinstance(error, kind))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a command found: a document for programs, a text for people, an exit code for both."""
@@ -99,6 +104,11 @@ class FaberCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         return parser
 
+    def run_from_argv(self, argv: list[str]) -> None:
+        if "--json" in argv[2:]:
+            self._print_misuse(argv)
+        super().run_from_argv(argv)
+
     def handle(self, *args: Any, **options: Any) -> None:
         as_json: bool = options.pop("json", False)
         _print_whatever_the_locale()
@@ -122,6 +132,17 @@ class FaberCommand(BaseCommand):
             self.stdout.write(steady(answer.text, colours=self.in_colour))
         if answer.exit_code:
             sys.exit(answer.exit_code)
+
+    def _print_misuse(self, argv: list[str]) -> None:
+        """Wrong usage is a document too; the usage itself is printed when it is read again."""
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # of --help, which is no mistake
+                self.create_parser(argv[0], argv[1]).parse_args(argv[2:])
+        except CommandError as error:  # where nobody is at a command line, it is raised
+            sentence = str(error).removeprefix("Error: ")
+            self.stdout.write(as_text(error_shape(Invalid([Problem("", sentence)]))))
+        except SystemExit:
+            pass
 
     def prepare(self) -> None:
         """See that there is a site to speak to, and that this version knows it."""
@@ -163,11 +184,10 @@ class FaberCommand(BaseCommand):
         refusals.note(error, actor=identity.cli_actor(), what=what, **about)
 
     def _refuse(self, error: FaberError, *, as_json: bool) -> NoReturn:
-        code = next(code for kind, code in _BY_ERROR if isinstance(error, kind))
         if as_json:
             self.stdout.write(as_text(error_shape(error)))
         self.stderr.write(steady(str(error)))
-        sys.exit(code)
+        sys.exit(code_of(error))
 
 
 def has_site() -> bool:
