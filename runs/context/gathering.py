@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from runs.domain.values.numbers import seconds_of
+
 logger = logging.getLogger(__name__)
 
 WHOLE_SECONDS = 10.0
@@ -79,7 +81,7 @@ class Gathering:
         reader.join(max(0.0, self._began + seconds - time.monotonic()))
         if reader.result is not None:
             return reader.result
-        late = f"Reading the {reader.name} took longer than {seconds:g} seconds."
+        late = f"Reading the {reader.name} took longer than {seconds_of(seconds)}."
         return replace(
             nothing(reader.name, "timeout", "warning", late), duration_ms=round(seconds * 1000)
         )

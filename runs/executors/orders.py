@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from runs.domain.responses.results import Result, failure
+from runs.domain.values.numbers import seconds_of
 from runs.domain.values.secrets.redaction import SECRET_VARIABLES, redact
 from runs.domain.workflow.definition import Step
 from runs.domain.workflow.evidence import Checked
@@ -13,7 +14,7 @@ from runs.isolation.sheltering import Isolation
 
 # Why a step was ended from outside, and what people are told about it.
 ENDINGS = {
-    "timeout": "The step timed out after {timeout:g} seconds.",
+    "timeout": "The step timed out after {timeout}.",
     "stopped": "The step was stopped before it finished.",
     "lost": "The step and its child processes were killed.",
 }
@@ -83,4 +84,4 @@ class Watcher(Protocol):
 
 
 def ended_early(ended: str, order: Order) -> Result:
-    return failure(ENDINGS[ended].format(timeout=order.timeout))
+    return failure(ENDINGS[ended].format(timeout=seconds_of(order.timeout)))

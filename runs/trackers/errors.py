@@ -3,6 +3,7 @@
 import re
 
 from runs.domain.values.errors import FaberError
+from runs.domain.values.numbers import seconds_of
 
 LONGEST_REASON = 300
 
@@ -48,7 +49,7 @@ def of_status(
 ) -> TrackerError:
     """The error behind an answer that is not a success; a limit is how long it asks to wait."""
     if limit is not None:
-        return Slowed(f"{said} Retry after {limit:.0f} seconds.", retry_after=limit)
+        return Slowed(f"{said} Retry after {seconds_of(round(limit))}.", retry_after=limit)
     if status in (401, 403):
         return RefusedCredentials(said)
     if status in (404, 410):

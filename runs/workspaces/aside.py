@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from runs.domain.values.numbers import seconds_of
 from runs.isolation import file_modes
 from runs.workspaces.files import open_ordinary
 from runs.workspaces.git import ask_git
@@ -110,7 +111,7 @@ class Aside:
                 umask=file_modes.usual_umask(),
             )
         except subprocess.TimeoutExpired:
-            raise GitFailed(f"git did not respond within {self._seconds:g} seconds") from None
+            raise GitFailed(f"git did not respond within {seconds_of(self._seconds)}") from None
         except OSError as error:
             raise GitFailed(f"could not start git: {error.strerror or error}") from None
         if done.returncode:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.domain.values.ids import project_of_remote
+from runs.domain.values.numbers import seconds_of
 from runs.isolation import file_modes
 from runs.models import machine
 
@@ -58,7 +59,7 @@ def ask_git(
     except FileNotFoundError:
         return GitAnswer(False, "git is not installed")
     except subprocess.TimeoutExpired:
-        return GitAnswer(False, f"git did not respond within {seconds:g} seconds")
+        return GitAnswer(False, f"git did not respond within {seconds_of(seconds)}")
     except OSError as error:
         return GitAnswer(False, str(error))
     if done.returncode == 0:

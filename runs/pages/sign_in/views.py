@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods
 from runs.accounts import client_address, users
 from runs.accounts.rate_limit import Buckets, Window
 from runs.domain.values.errors import Refused
+from runs.domain.values.numbers import seconds_of
 from runs.pages.http import PageRequest, SeeOther
 
 _P = ParamSpec("_P")
@@ -142,7 +143,7 @@ def keeping_words(
 def _spoken(seconds: int) -> str:
     if seconds > 90:
         return f"{ceil(seconds / 60)} minutes"
-    return "1 second" if seconds == 1 else f"{seconds} seconds"
+    return seconds_of(seconds)
 
 
 def _target(request: HttpRequest) -> str:

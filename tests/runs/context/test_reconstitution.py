@@ -403,7 +403,7 @@ def test_a_tracker_that_hangs_costs_its_own_limit_once_and_leaves_a_note(
     for step in ("make", "more"):
         told = briefing_of(tmp_path, step)["context"]
         assert told["sources"]["issue"]["status"] == "timeout"
-        assert notes(told, "issue") == ["Reading the issue took longer than 1 seconds."]
+        assert notes(told, "issue") == ["Reading the issue took longer than 1 second."]
         assert told["spec"]["content"] == SPEC
     assert len(github.calls_of("GET", "/issues/258")) == 1
 

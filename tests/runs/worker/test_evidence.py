@@ -255,7 +255,7 @@ def test_a_command_must_end_well_and_is_shown_with_what_it_printed(tmp_path: Pat
             "The command failed with exit code 2. 3 tests failed",
         ),
         (["no-such-program"], "The command 'no-such-program' was not found."),
-        (["sleep", "60"], "The step timed out after 1 seconds."),
+        (["sleep", "60"], "The step timed out after 1 second."),
     ],
 )
 def test_a_command_that_does_not_end_well_fails_its_step(
