@@ -1,5 +1,6 @@
 """The commands of `faber`: runs one and turns what went wrong into a sentence."""
 
+import logging
 import os
 import sys
 
@@ -16,9 +17,12 @@ from runs.domain.values.nearest import nearest
 from runs.isolation import inherited, inside
 from runs.terminal.layout import clean
 
+logger = logging.getLogger(__name__)
+
 # Commands that may begin a site; others leave nothing behind where there is none.
 BEGINS_SITE = ("up", "web", "work", "run", "init", "migrate", "restore")
 SERVES = ("up", "web")
+LOGS = (*SERVES, "work")  # their standard error is a log, which programs may read
 _ADDRESS = ("FABER_BASE_URL", "FABER_HOST", "FABER_PORT")
 
 
@@ -33,7 +37,10 @@ def main() -> int:
         django.setup()
         memory.look_rarely()
         for warning in variables.misspelt(os.environ):
-            sys.stderr.write(f"WARNING: {warning}\n")
+            if words[1] in LOGS:
+                logger.warning(warning)
+            else:
+                sys.stderr.write(f"WARNING: {warning}\n")
         if mistake := _mistake(words[1]):
             return _refused(Invalid([Problem("", mistake)]), words)
         if refusal := inside.refusal(words[1:]):

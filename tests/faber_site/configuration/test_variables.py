@@ -1,5 +1,6 @@
 """Variables: every wrong one has its line, and one that nobody reads is named."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,18 @@ def test_a_command_warns_on_standard_error(monkeypatch: pytest.MonkeyPatch, tmp_
         "WARNING: FABER_DATABSE_URL is set, but FABER does not know it."
         " Did you mean FABER_DATABASE_URL?\n"
     )
+
+
+def test_what_keeps_a_log_warns_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    misspelt = {"FABER_LOG_FORMAT": "json", "FABER_WROKERS": "3"}
+    surroundings = environment(tmp_path) | misspelt
+    monkeypatch.setattr("tests.commands.environment", lambda _folder: surroundings)
+
+    [line] = shell(tmp_path, "work", "--help").err.splitlines()
+
+    warned = json.loads(line)
+    assert warned["level"] == "WARNING"
+    assert warned["message"].endswith("Did you mean FABER_WORKERS?")
 
 
 def test_a_database_that_does_not_answer_is_a_sentence(
