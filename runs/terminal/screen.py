@@ -79,9 +79,14 @@ class ScreenView:
         self._console.print(Padding(Text(whole, style="dim"), (0, 0, 0, 4)))
 
     def close(self) -> None:
-        if self._live:
-            self._live.stop()
-            self._live = None
+        live, self._live = self._live, None
+        if live is None:
+            return
+        try:
+            live.stop()
+        except IndexError:
+            # Ctrl-C came while it was being started: there is nothing to take back yet.
+            self._console.show_cursor(True)
 
     def _print(self, text: Text) -> None:
         self._console.print(text, no_wrap=True, overflow="ellipsis")

@@ -4,6 +4,7 @@ import contextlib
 import re
 
 import pytest
+from rich.console import Console
 
 from runs import engine
 from runs.terminal.screen import ScreenView, redrawing
@@ -90,3 +91,18 @@ def test_what_was_redrawn_goes_when_the_watching_ends_by_itself(
         draw(["last"])
 
     assert ERASED in capsys.readouterr().err.rpartition("last")[2]
+
+
+def test_ctrl_c_while_a_step_is_being_shown_first_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(_console: Console, _show: bool) -> None:
+        raise KeyboardInterrupt
+
+    view = ScreenView()
+    with monkeypatch.context() as patched:
+        patched.setattr(Console, "show_cursor", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            drive("done", view)
+
+    view.close()
