@@ -16,8 +16,8 @@ from runs.models import Batch, Project, Run
 
 # What tells of a run without its plan, which runs of a batch mostly share.
 _RUN = (
-    *("run_id", "uuid", "batch_id", "work_id", "target", "status", "position", "plan_hash"),
-    *("project", "artifacts", "error", "updated_at", "started_by"),
+    *("run_id", "uuid", "batch_id", "work_id", "target", "status", "position", "entered_phase"),
+    *("project", "artifacts", "error", "updated_at", "started_by", "plan_hash"),
     *("started_by_user_id", "started_by_account", "imported_at", "on_hold"),
     *("own_title", "workflow_id"),
 )

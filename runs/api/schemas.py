@@ -7,11 +7,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     JsonValue,
     StrictInt,
     WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from runs.domain.values.errors import Invalid, Problem
 from runs.domain.values.questions import FeedbackType
@@ -37,8 +40,32 @@ class Sent(BaseModel):
         fields = cls.model_fields.items()
         optional = {each.alias or name for name, each in fields if not each.is_required()}
         return {
-            key: value for key, value in sent.items() if not (value is None and key in optional)
+            key: value for key, value in sent.items() if value is not None or key not in optional
         }
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        told = handler(core_schema)
+        shape = handler.resolve_ref_schema(told)
+        for name, field in shape.get("properties", {}).items():
+            if name not in shape.get("required", ()):
+                shape["properties"][name] = _nullable(field)
+        return told
+
+
+_ABOUT = ("title", "description", "default")
+
+
+def _nullable(field: JsonSchemaValue) -> JsonSchemaValue:
+    null = {"type": "null"}
+    kinds = field.get("anyOf")
+    if kinds is not None:
+        return field if null in kinds else {**field, "anyOf": [*kinds, null]}
+    about: JsonSchemaValue = {key: field[key] for key in _ABOUT if key in field}
+    kind = {key: value for key, value in field.items() if key not in about}
+    return {"anyOf": [kind, null], **about}
 
 
 class ProblemJson(BaseModel):
