@@ -51,6 +51,8 @@ http {{
     {servers}
 }}
 """
+# It passes by a site for a second after the one in which that failed, in whole seconds.
+NGINX_FORGETS = 2.2
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -234,7 +236,7 @@ def test_two_sites_restart_in_turn_without_a_failed_request(tmp_path: Path) -> N
             asking = [clients.submit(asks_until, over, url, certificate) for _ in range(4)]
             try:
                 for site in sites:
-                    time.sleep(1.2)  # as long as nginx remembers a failure
+                    time.sleep(NGINX_FORGETS)
                     site.ask_to_end(signal.SIGTERM)
                     site.start("web")
             finally:
