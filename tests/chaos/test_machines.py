@@ -21,7 +21,7 @@ from tests.brokers import RedisServer
 from tests.chaos.scratch import Scratch, eventually
 from tests.machines import ON_SHARED_DATABASE
 
-pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("supervisor"), *ON_SHARED_DATABASE]
+pytestmark = [pytest.mark.chaos, pytest.mark.xdist_group("machines"), *ON_SHARED_DATABASE]
 
 BACK = 30
 KEYS = {
