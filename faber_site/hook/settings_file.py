@@ -52,7 +52,8 @@ def _entry(matcher: str, command: str) -> Json:
 
 def _without_ours(settings: Json) -> Json:
     """The same settings; what held nothing but this hook goes with it."""
-    hooks = {event: kept for event, groups in _hooks(settings).items() if (kept := _others(groups))}
+    before = _hooks(settings).items()
+    hooks = {event: kept for event, groups in before if (kept := _others(groups)) or not groups}
     rest = {key: value for key, value in settings.items() if key != "hooks"}
     return {**settings, "hooks": hooks} if hooks else rest
 

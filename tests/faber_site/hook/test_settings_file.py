@@ -14,6 +14,7 @@ THEIRS: dict[str, Any] = {
     "hooks": {
         "PermissionRequest": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}],
         "Stop": [{"hooks": [{"type": "command", "command": "say faber hook"}]}],
+        "SessionStart": [],
     },
 }
 COMMAND = "FABER_DATA_DIR=/d /opt/faber/bin/faber hook claude --project acme/shop"
